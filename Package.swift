@@ -7,27 +7,29 @@ let applePlatforms: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
 let package = Package(
   name: "MomentsSDK",
   products: [
-    .library(name: "Platform", targets: ["Platform"]),
+    .library(name: "SystemBase", targets: ["SystemBase"]),
     .library(name: "Streams", targets: ["Streams"]),
     .library(name: "StreamsTesting", targets: ["StreamsTesting"]),
-    .library(name: "HTTP", targets: ["HTTP"]),
+    .library(name: "HTTPClientCore", targets: ["HTTPClientCore"]),
     .library(name: "HTTPMiddlewares", targets: ["HTTPMiddlewares"]),
     .library(name: "SocketHTTP", targets: ["SocketHTTP"]),
     .library(name: "URLSessionHTTP", targets: ["URLSessionHTTP"]),
-    .library(name: "JSON", targets: ["JSON"]),
+    .library(name: "StrictJSON", targets: ["StrictJSON"]),
     .library(name: "GraphQLLanguage", targets: ["GraphQLLanguage"]),
     .library(name: "GraphQLSchema", targets: ["GraphQLSchema"]),
     .library(name: "GraphQLTesting", targets: ["GraphQLTesting"]),
-    .library(name: "Models", targets: ["Models"]),
-    .library(name: "Networking", targets: ["Networking"]),
-    .library(name: "Repository", targets: ["Repository"]),
+    .library(name: "GraphQLValues", targets: ["GraphQLValues"]),
+    .library(name: "GraphQLClient", targets: ["GraphQLClient"]),
+    .library(name: "GraphQLClientTesting", targets: ["GraphQLClientTesting"]),
+    .library(name: "Stores", targets: ["Stores"]),
     .library(name: "StoreConformance", targets: ["StoreConformance"]),
-    .library(name: "NetworkingTesting", targets: ["NetworkingTesting"]),
     .library(name: "TransportConformance", targets: ["TransportConformance"]),
     .library(
-      name: "MomentsSDK", targets: ["Streams", "JSON", "HTTP", "HTTPMiddlewares", "Models", "Networking", "Repository"]),
-    .executable(name: "moments", targets: ["moments"]),
+      name: "MomentsSDK",
+      targets: ["Streams", "StrictJSON", "HTTPClientCore", "HTTPMiddlewares", "GraphQLClient", "Stores"]),
     .executable(name: "graphql", targets: ["graphql"]),
+    // No product reaches the modules of Moments, since SwiftPM would refuse a package whose targets have names of theirs:
+    // `Models`, `Networking`, `Repository`. The package in `Moments` has them as products.
   ],
   traits: [
     .trait(
@@ -41,125 +43,160 @@ let package = Package(
   targets: [
     .target(name: "CLinux"),
     // The part of Foundation that the SDK is built on: small programs link no more of it.
-    .target(name: "Platform", dependencies: ["CLinux"]),
-    .target(name: "Streams", dependencies: ["Platform"]),
+    .target(name: "SystemBase", dependencies: ["CLinux"]),
+    .target(name: "Streams", dependencies: ["SystemBase"]),
     .target(name: "StreamsTesting", dependencies: ["Streams"]),
-    .target(name: "HTTP", dependencies: ["Platform", "Streams"]),
-    .target(name: "HTTPMiddlewares", dependencies: ["HTTP", "Platform", "Streams"]),
-    .target(name: "SocketHTTP", dependencies: ["CLinux", "HTTP", "Platform", "Streams"]),
+    .target(name: "HTTPClientCore", dependencies: ["SystemBase", "Streams"]),
+    .target(name: "HTTPMiddlewares", dependencies: ["HTTPClientCore", "SystemBase", "Streams"]),
+    .target(name: "SocketHTTP", dependencies: ["CLinux", "HTTPClientCore", "SystemBase", "Streams"]),
     // A target of its own, since FoundationNetworking needs libcurl, and even more to be linked statically.
-    .target(name: "URLSessionHTTP", dependencies: ["HTTP", "Streams"]),
-    .target(name: "JSON", dependencies: ["Platform"]),
+    .target(name: "URLSessionHTTP", dependencies: ["HTTPClientCore", "Streams"]),
+    .target(name: "StrictJSON", dependencies: ["SystemBase"]),
     .target(name: "GraphQLLanguage"),
-    .target(name: "GraphQLSchema", dependencies: ["GraphQLLanguage", "JSON"]),
-    .target(name: "Models", dependencies: ["JSON", "Platform"]),
+    .target(name: "GraphQLSchema", dependencies: ["GraphQLLanguage", "StrictJSON"]),
+    .target(name: "GraphQLValues", dependencies: ["StrictJSON", "SystemBase"]),
     .target(
-      name: "Networking",
+      name: "GraphQLClient",
       dependencies: [
-        "Streams", "GraphQLLanguage", "HTTP", "HTTPMiddlewares", "JSON", "Models", "Platform",
+        "Streams", "GraphQLLanguage", "GraphQLValues", "HTTPClientCore", "HTTPMiddlewares", "StrictJSON", "SystemBase",
         .target(name: "SocketHTTP", condition: .when(platforms: [.linux], traits: ["SocketHTTP"])),
         .target(name: "URLSessionHTTP", condition: .when(platforms: applePlatforms)),
       ]),
     .target(
+      name: "Stores",
+      dependencies: ["Streams", "GraphQLClient", "HTTPClientCore", "HTTPMiddlewares", "StrictJSON", "SystemBase"]),
+    .target(name: "StoreConformance", dependencies: ["Stores", "Streams", "SystemBase"]),
+    // The domain. These read only what is public, as the package in `Moments` builds them too.
+    .target(name: "Models", dependencies: ["GraphQLValues", "StrictJSON"]),
+    .target(name: "Networking", dependencies: ["GraphQLClient", "HTTPClientCore", "Models", "Streams", "StrictJSON"]),
+    .target(
       name: "Repository",
-      dependencies: ["Streams", "HTTP", "HTTPMiddlewares", "JSON", "Models", "Networking", "Platform"]),
-    .target(name: "StoreConformance", dependencies: ["Platform", "Repository", "Streams"]),
+      dependencies: [
+        "GraphQLClient", "HTTPClientCore", "Models", "Networking", "Stores", "Streams", "StrictJSON", "SystemBase",
+      ]),
     .target(
       name: "GraphQLTesting",
-      dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking", "Platform", "Streams"]),
+      dependencies: [
+        "GraphQLClient", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore", "Streams", "StrictJSON", "SystemBase",
+      ]),
     .target(
-      name: "NetworkingTesting",
-      dependencies: ["Streams", "GraphQLLanguage", "HTTP", "JSON", "Networking", "Platform"]),
-    .target(name: "LoopbackServers", dependencies: ["Platform"]),
-    .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Platform", "Streams"]),
+      name: "GraphQLClientTesting",
+      dependencies: ["GraphQLClient", "GraphQLLanguage", "HTTPClientCore", "Streams", "StrictJSON", "SystemBase"]),
+    .target(name: "LoopbackServers", dependencies: ["SystemBase"]),
+    .target(
+      name: "TransportConformance", dependencies: ["HTTPClientCore", "LoopbackServers", "SystemBase", "Streams"]),
     .executableTarget(
       name: "moments",
       dependencies: [
-        "Streams", "HTTP", "HTTPMiddlewares", "Models", "Networking", "Platform", "Repository", "SocketHTTP",
+        "HTTPClientCore", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "Streams",
+        "SystemBase",
         .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),
       ], exclude: ["README.md"]),
     .executableTarget(
       name: "graphql",
       dependencies: [
-        "GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking", "Platform", "SocketHTTP", "Streams",
+        "GraphQLClient", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore", "SocketHTTP", "Streams", "StrictJSON",
+        "SystemBase",
         .target(name: "URLSessionHTTP", condition: .when(platforms: applePlatforms)),
       ],
       exclude: ["README.md"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
-    .target(name: "HTTPTestSupport", dependencies: ["HTTP", "Streams"], path: "Tests/HTTPTestSupport"),
-    .target(name: "BFFOperations", dependencies: ["Networking"], path: "Tests/BFFOperations"),
+    .target(name: "HTTPTestSupport", dependencies: ["HTTPClientCore", "Streams"], path: "Tests/HTTPTestSupport"),
+    .target(name: "BFFOperations", dependencies: ["GraphQLClient"], path: "Tests/BFFOperations"),
     .executableTarget(
       name: "soak",
       dependencies: [
-        "BFFOperations", "HTTP", "HTTPMiddlewares", "Networking", "SocketHTTP", "Streams", "TestSupport",
+        "BFFOperations", "GraphQLClient", "HTTPClientCore", "HTTPMiddlewares", "SocketHTTP", "Streams", "TestSupport",
       ], path: "Tests/Soak",
       exclude: ["crowd.py", "proxy.py"]),
-    .testTarget(name: "PlatformTests", dependencies: ["Platform", "Streams", "TestSupport"]),
+    .testTarget(name: "SystemBaseTests", dependencies: ["Streams", "SystemBase", "TestSupport"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
-    .testTarget(name: "StreamsTests", dependencies: ["Platform", "Streams", "StreamsTesting", "TestSupport"]),
+    .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting", "SystemBase", "TestSupport"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(
-      name: "HTTPTests",
+      name: "HTTPClientCoreTests",
       dependencies: [
-        "HTTP", "HTTPTestSupport", "NetworkingTesting", "SocketHTTP", "Streams", "StreamsTesting", "TestSupport",
+        "GraphQLClientTesting", "HTTPClientCore", "HTTPTestSupport", "SocketHTTP", "Streams", "TestSupport",
         "TransportConformance",
       ]),
     .testTarget(
       name: "HTTPMiddlewaresTests",
       dependencies: [
-        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "NetworkingTesting", "Platform", "SocketHTTP", "Streams",
-        "StreamsTesting", "TestSupport",
+        "GraphQLClientTesting", "HTTPClientCore", "HTTPMiddlewares", "HTTPTestSupport", "Streams", "StreamsTesting",
+        "SystemBase", "TestSupport",
       ]),
     .testTarget(
       name: "SocketHTTPTests",
       dependencies: [
-        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "LoopbackServers", "NetworkingTesting", "Platform", "SocketHTTP",
-        "Streams", "StreamsTesting", "TestSupport", "TransportConformance",
+        "HTTPClientCore", "HTTPMiddlewares", "HTTPTestSupport", "LoopbackServers", "SocketHTTP", "Streams",
+        "SystemBase", "TestSupport", "TransportConformance",
       ], exclude: ["WebSocket/server.py"]),
     .testTarget(
       name: "URLSessionHTTPTests",
-      dependencies: ["HTTP", "Streams", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
-    .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
+      dependencies: ["HTTPClientCore", "Streams", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
+    .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON", "TestSupport"]),
     .testTarget(name: "GraphQLLanguageTests", dependencies: ["GraphQLLanguage", "TestSupport"]),
     .testTarget(
-      name: "GraphQLSchemaTests", dependencies: ["GraphQLLanguage", "GraphQLSchema", "JSON", "TestSupport"],
+      name: "GraphQLSchemaTests", dependencies: ["GraphQLLanguage", "GraphQLSchema", "StrictJSON", "TestSupport"],
       exclude: ["Corpus", "Oracle"]),
     .testTarget(
       name: "GraphQLTestingTests",
       dependencies: [
-        "BFFOperations", "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTP", "JSON", "Models", "Networking",
-        "Repository", "Streams", "TestSupport",
+        "BFFOperations", "GraphQLClient", "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTPClientCore",
+        "Models", "Networking", "Repository", "Streams", "StrictJSON", "TestSupport",
       ]),
     .testTarget(
-      name: "GraphQLCommandTests", dependencies: ["graphql", "JSON", "Networking", "TestSupport"]),
-    .testTarget(name: "ModelsTests", dependencies: ["JSON", "Models"]),
+      name: "GraphQLCommandTests", dependencies: ["graphql", "GraphQLClient", "StrictJSON", "TestSupport"]),
+    .target(
+      name: "GraphQLClientTestSupport",
+      dependencies: [
+        "GraphQLClient", "GraphQLClientTesting", "HTTPClientCore", "HTTPTestSupport", "Streams", "StrictJSON",
+      ], path: "Tests/GraphQLClientTestSupport"),
+    .target(
+      name: "StoresTestSupport", dependencies: ["Stores", "Streams", "TestSupport"], path: "Tests/StoresTestSupport"),
+    .testTarget(name: "GraphQLValuesTests", dependencies: ["GraphQLValues", "StrictJSON"]),
+    .testTarget(
+      name: "GraphQLClientTests",
+      dependencies: [
+        "BFFOperations", "GraphQLClient", "GraphQLClientTesting", "GraphQLClientTestSupport", "HTTPClientCore",
+        "HTTPMiddlewares", "HTTPTestSupport", "Models", "Networking", "SocketHTTP", "Streams", "StreamsTesting",
+        "StrictJSON", "TestSupport",
+      ], exclude: ["Live/flood.py", "Live/pings.py"]),
+    .testTarget(
+      name: "StoresTests",
+      dependencies: [
+        "BFFOperations", "DiskWriter", "GraphQLClient", "GraphQLClientTesting", "HTTPClientCore", "HTTPMiddlewares",
+        "StoreConformance", "Stores", "StoresTestSupport", "Streams", "StreamsTesting", "StrictJSON", "TestSupport",
+      ]),
+    .testTarget(name: "ModelsTests", dependencies: ["Models", "StrictJSON"]),
     .testTarget(
       name: "NetworkingTests",
       dependencies: [
-        "BFFOperations", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting",
-        "Streams", "StreamsTesting", "TestSupport",
-      ], exclude: ["Live/flood.py", "Live/pings.py"]),
+        "GraphQLClientTesting", "GraphQLClientTestSupport", "HTTPClientCore", "HTTPTestSupport", "Models", "Networking",
+        "Streams", "StrictJSON", "TestSupport",
+      ]),
     .executableTarget(
-      name: "DiskWriter", dependencies: ["HTTP", "Networking", "Repository", "Streams"], path: "Tests/DiskWriter"),
+      name: "DiskWriter", dependencies: ["GraphQLClient", "HTTPClientCore", "Stores", "Streams"],
+      path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",
       dependencies: [
-        "BFFOperations", "DiskWriter", "HTTP", "HTTPMiddlewares", "JSON", "Models", "Networking", "NetworkingTesting",
-        "Repository", "StoreConformance", "Streams", "StreamsTesting", "TestSupport",
+        "BFFOperations", "GraphQLClient", "GraphQLClientTesting", "HTTPClientCore", "Models", "Networking",
+        "Repository", "Stores", "StoresTestSupport", "Streams", "StrictJSON", "TestSupport",
       ]),
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models",
-        "Networking", "NetworkingTesting", "Repository",
-        "Streams", "TestSupport",
+        "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTPClientCore",
+        "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "Stores", "Streams", "StrictJSON",
+        "TestSupport",
       ]),
     .testTarget(
       name: "MomentsCommandTests",
       dependencies: [
-        "moments", "GraphQLSchema", "GraphQLTesting", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models",
-        "Networking", "Repository", "Streams", "StreamsTesting", "TestSupport",
+        "GraphQLSchema", "GraphQLTesting", "HTTPClientCore", "Models", "moments", "Networking", "Repository",
+        "SocketHTTP", "Streams", "StreamsTesting", "StrictJSON", "TestSupport",
         .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),
       ]),
   ]

@@ -16,7 +16,7 @@ let package = Package(
     .target(
       name: "AsyncHTTPClientTransport",
       dependencies: [
-        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -29,7 +29,7 @@ let package = Package(
       name: "AsyncHTTPClientTransportTests",
       dependencies: [
         "AsyncHTTPClientTransport",
-        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "TransportConformance", package: "MomentsSDK"),
         .product(name: "NIOCore", package: "swift-nio"),

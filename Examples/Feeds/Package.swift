@@ -13,16 +13,16 @@ let package = Package(
     .target(
       name: "Feeds",
       dependencies: [
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "XMLCoder", package: "XMLCoder"),
       ]),
     .testTarget(
       name: "FeedsTests",
       dependencies: [
         "Feeds",
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
   ]

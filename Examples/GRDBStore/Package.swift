@@ -10,6 +10,7 @@ let package = Package(
   ],
   dependencies: [
     .package(name: "MomentsSDK", path: "../.."),
+    .package(name: "Moments", path: "../../Moments"),
     // Needs SQLite's headers: libsqlite3-dev on Debian.
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
   ],
@@ -18,24 +19,24 @@ let package = Package(
       name: "GRDBStore",
       dependencies: [
         .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "Stores", package: "MomentsSDK"),
       ]),
     .testTarget(
       name: "GRDBStoreTests",
       dependencies: [
         "GRDBStore",
         .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "StoreConformance", package: "MomentsSDK"),
+        .product(name: "Stores", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
       ]),
     .target(
       name: "GRDBSessions",
       dependencies: [
         .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "Models", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Moments", package: "Moments"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
     .testTarget(
@@ -43,10 +44,8 @@ let package = Package(
       dependencies: [
         "GRDBSessions",
         .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "Models", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
-        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "Moments", package: "Moments"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
   ]

@@ -7,6 +7,7 @@ let package = Package(
   products: [.library(name: "GRPCSessions", targets: ["GRPCSessions"])],
   dependencies: [
     .package(name: "MomentsSDK", path: "../.."),
+    .package(name: "Moments", path: "../../Moments"),
     .package(url: "https://github.com/grpc/grpc-swift-2.git", exact: "2.4.3"),
     .package(url: "https://github.com/grpc/grpc-swift-nio-transport.git", exact: "2.9.2"),
     .package(url: "https://github.com/grpc/grpc-swift-protobuf.git", exact: "2.4.1"),
@@ -16,9 +17,9 @@ let package = Package(
     .target(
       name: "GRPCSessions",
       dependencies: [
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "Models", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Moments", package: "Moments"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "GRPCCore", package: "grpc-swift-2"),
         .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
@@ -28,10 +29,8 @@ let package = Package(
       name: "GRPCSessionsTests",
       dependencies: [
         "GRPCSessions",
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "Models", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
-        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "Moments", package: "Moments"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "GRPCCore", package: "grpc-swift-2"),
         .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),

@@ -13,9 +13,8 @@ let package = Package(
     .target(
       name: "GitHubIssues",
       dependencies: [
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
-        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "Stores", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
     .executableTarget(
@@ -23,22 +22,22 @@ let package = Package(
       dependencies: [
         "GitHubIssues",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "JSON", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "StrictJSON", package: "MomentsSDK"),
       ]),
     .testTarget(
       name: "IssuesTests",
       dependencies: [
         "GitHubIssues", "issues",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "GraphQLClientTesting", package: "MomentsSDK"),
         .product(name: "GraphQLSchema", package: "MomentsSDK"),
         .product(name: "GraphQLTesting", package: "MomentsSDK"),
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "JSON", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
-        .product(name: "NetworkingTesting", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
+        .product(name: "StrictJSON", package: "MomentsSDK"),
       ],
       exclude: ["Cassettes"]),
   ]

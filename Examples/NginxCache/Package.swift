@@ -10,18 +10,18 @@ let package = Package(
     .executableTarget(
       name: "Fleet",
       dependencies: [
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
     .testTarget(
       name: "NginxCacheTests",
       dependencies: [
         "Fleet",
-        .product(name: "HTTP", package: "MomentsSDK"),
-        .product(name: "JSON", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "SocketHTTP", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "StrictJSON", package: "MomentsSDK"),
       ]),
   ]
 )

@@ -7,6 +7,7 @@ let package = Package(
   products: [.library(name: "Observability", targets: ["Observability"])],
   dependencies: [
     .package(name: "MomentsSDK", path: "../.."),
+    .package(name: "Moments", path: "../../Moments"),
     .package(url: "https://github.com/apple/swift-log.git", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", exact: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", exact: "1.7.3"),
@@ -16,7 +17,7 @@ let package = Package(
     .target(
       name: "Observability",
       dependencies: [
-        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "HTTPMiddlewares", package: "MomentsSDK"),
         .product(name: "SocketHTTP", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
@@ -29,12 +30,11 @@ let package = Package(
       name: "ObservabilityTests",
       dependencies: [
         "Observability",
-        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Moments", package: "Moments"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "GraphQLClientTesting", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "HTTPMiddlewares", package: "MomentsSDK"),
-        .product(name: "Models", package: "MomentsSDK"),
-        .product(name: "Networking", package: "MomentsSDK"),
-        .product(name: "Repository", package: "MomentsSDK"),
-        .product(name: "NetworkingTesting", package: "MomentsSDK"),
         .product(name: "SocketHTTP", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -2,30 +2,37 @@
 
 import PackageDescription
 
-// Module aliases need the identity of the package: the name of its folder here, the last part of a URL for a remote
-// package.
-let sdk = Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased() ?? ""
-
+// A package whose modules have everyday names, which the SDK's modules leave to it.
 let package = Package(
   name: "OtherSchema",
-  products: [.library(name: "Bookshop", targets: ["Bookshop"])],
-  dependencies: [.package(path: "../..")],
+  products: [.library(name: "Bookshop", targets: ["Repository"])],
+  dependencies: [.package(name: "MomentsSDK", path: "../..")],
   targets: [
-    // This schema has its own module `Models`; the SDK's is renamed for this package.
-    .target(name: "Models"),
     .target(
-      name: "Bookshop",
+      name: "HTTP",
       dependencies: [
-        "Models",
-        .product(name: "MomentsSDK", package: sdk, moduleAliases: ["Models": "MomentsModels"]),
+        .product(name: "GraphQLClient", package: "MomentsSDK"), .product(name: "HTTPClientCore", package: "MomentsSDK"),
+      ]),
+    .target(name: "JSON"),
+    .target(name: "Models"),
+    .target(name: "Networking", dependencies: ["Models", .product(name: "GraphQLClient", package: "MomentsSDK")]),
+    .target(
+      name: "Repository",
+      dependencies: [
+        "Models", "Networking",
+        .product(name: "GraphQLClient", package: "MomentsSDK"), .product(name: "Stores", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
       ]),
     .testTarget(
-      name: "BookshopTests",
+      name: "RepositoryTests",
       dependencies: [
-        "Bookshop", "Models",
-        .product(name: "GraphQLSchema", package: sdk),
-        .product(name: "GraphQLTesting", package: sdk),
-        .product(name: "NetworkingTesting", package: sdk),
+        "HTTP", "JSON", "Models", "Networking", "Repository",
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "GraphQLClientTesting", package: "MomentsSDK"),
+        .product(name: "GraphQLSchema", package: "MomentsSDK"),
+        .product(name: "GraphQLTesting", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
       ]),
   ]
 )

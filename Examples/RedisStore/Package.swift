@@ -13,7 +13,7 @@ let package = Package(
       name: "RedisStore",
       dependencies: [
         "CHiredis",
-        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "Stores", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
     // One process of a fleet: for the tests, and to measure.
@@ -21,15 +21,15 @@ let package = Package(
       name: "fleet",
       dependencies: [
         "RedisStore",
-        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "Stores", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
     .testTarget(
       name: "RedisStoreTests",
       dependencies: [
         "RedisStore", "fleet",
-        .product(name: "Repository", package: "MomentsSDK"),
         .product(name: "StoreConformance", package: "MomentsSDK"),
+        .product(name: "Stores", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
   ]

@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 
 // What the middlewares of this module add to requests, for a cache outside of them.
 

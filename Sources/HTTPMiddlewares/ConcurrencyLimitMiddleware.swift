@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 public import Streams
 
 /// Limits how many requests to an origin are in flight. Further requests wait in line, first come, first served; if the

@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 public import Streams
 
 /// Fails a request with `timedOut` when its time is over, whatever it is doing then: an exchange, or a wait for a

@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 public import Streams
 
 /// Adds default header fields to each request; a field is not added if the request already has one with its name.

@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 public import Streams
 
 /// Sends a slow query a second time, and takes the response that comes first. This reduces tail latency if there are

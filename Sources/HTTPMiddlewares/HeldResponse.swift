@@ -1,6 +1,6 @@
-package import HTTP
-import Platform
+package import HTTPClientCore
 package import Streams
+import SystemBase
 
 extension Observable where Element == HTTPResponsePart {
   /// Holds responses back until they are complete, so that another one can still replace them.

@@ -1,6 +1,6 @@
-public import HTTP
-import Platform
+public import HTTPClientCore
 public import Streams
+import SystemBase
 
 /// Logs each exchange as lines of text: what is sent, and how it ended.
 ///

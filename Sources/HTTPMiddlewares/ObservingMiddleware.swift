@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 public import Streams
 
 /// Reports each request to an observer. Place it outermost, so that it sees all attempts.

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Streams
 
 /// A table of what a middleware stores per origin.

@@ -1,6 +1,6 @@
-public import HTTP
-import Platform
+public import HTTPClientCore
 public import Streams
+import SystemBase
 
 /// Follows redirects within one origin. Without this middleware, redirects are refused.
 ///

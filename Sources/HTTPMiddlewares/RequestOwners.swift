@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 
 /// Whose a request is, so that a cache keeps accounts apart, whether or not the server says `Vary`, and limits are
 /// counted for each.

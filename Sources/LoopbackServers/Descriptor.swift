@@ -1,5 +1,5 @@
-import Platform
 import Synchronization
+import SystemBase
 
 /// A file descriptor with one owner, who alone may close it; any thread may shut it down or write a byte to it.
 ///
@@ -46,7 +46,7 @@ package final class Descriptor: Sendable {
   /// Closes it, once.
   package func close() {
     state.withLock { state in
-      if let number = state.number { _ = Platform.close(number) }
+      if let number = state.number { _ = SystemBase.close(number) }
       state.number = nil
     }
   }
@@ -55,7 +55,7 @@ package final class Descriptor: Sendable {
   /// that does not close what it was not given.
   package static func pipe() throws -> (reader: Descriptor, writer: Descriptor) {
     var ends: [Int32] = [-1, -1]
-    try FailedCall.check(Platform.pipe(&ends), "pipe")
+    try FailedCall.check(SystemBase.pipe(&ends), "pipe")
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (Descriptor(ends[0]), Descriptor(ends[1]))
   }

@@ -1,4 +1,4 @@
-import Platform
+import SystemBase
 
 extension ScriptedServer {
   /// A kind of server that behaves badly, or at least unusually, with a name for tests that go through all of them.

@@ -1,4 +1,4 @@
-import Platform
+import SystemBase
 
 /// TCP sockets on 127.0.0.1, which child processes do not inherit.
 package enum Loopback {
@@ -10,7 +10,7 @@ package enum Loopback {
     setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &flag, socklen_t(MemoryLayout<Int32>.size))
     var address = address(port: port)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withSockaddr(&address) { Platform.bind(socket.number, $0, length) }
+    let bound = withSockaddr(&address) { SystemBase.bind(socket.number, $0, length) }
     try FailedCall.check(bound, "bind")
     let named = withSockaddr(&address) { getsockname(socket.number, $0, &length) }
     try FailedCall.check(named, "getsockname")
@@ -22,7 +22,7 @@ package enum Loopback {
     at refusing: RefusingPort? = nil, backlog: Int32
   ) throws -> (socket: Descriptor, port: UInt16) {
     let (socket, port) = try bind(port: refusing?.port ?? 0, isShared: refusing != nil)
-    try FailedCall.check(Platform.listen(socket.number, backlog), "listen")
+    try FailedCall.check(SystemBase.listen(socket.number, backlog), "listen")
     return (socket, port)
   }
 
@@ -53,7 +53,7 @@ package enum Loopback {
   private static func startConnecting(_ socket: Descriptor, port: UInt16) -> Int32 {
     var address = address(port: port)
     return withSockaddr(&address) {
-      Platform.connect(socket.number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      SystemBase.connect(socket.number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
     }
   }
 
@@ -80,7 +80,7 @@ extension Descriptor {
     var rest = bytes
     while !rest.isEmpty {
       let sent = rest.withUnsafeBytes { buffer in
-        uninterrupted { Platform.send(number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) }
+        uninterrupted { SystemBase.send(number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) }
       }
       guard sent > 0 else { return false }
       rest = rest.dropFirst(sent)

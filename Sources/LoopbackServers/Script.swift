@@ -1,4 +1,4 @@
-import Platform
+import SystemBase
 
 extension ScriptedServer {
   /// What the server does next on a connection.

@@ -1,5 +1,5 @@
-package import Platform
 import Synchronization
+package import SystemBase
 
 /// A TCP server on 127.0.0.1 that does on each connection what its script says, well-mannered or not.
 ///
@@ -101,7 +101,7 @@ package final class ScriptedServer: Sendable {
 
   private static func accept(from listener: Descriptor) -> Descriptor? {
     while true {
-      let number = uninterrupted { Platform.accept(listener.number, nil, nil) }
+      let number = uninterrupted { SystemBase.accept(listener.number, nil, nil) }
       if number >= 0 {
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
         var yes: Int32 = 1

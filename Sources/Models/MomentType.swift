@@ -1,4 +1,4 @@
-public import JSON
+public import StrictJSON
 
 /// What a moment shows: the enum `MomentType` of `schema.graphql`.
 ///

@@ -1,4 +1,4 @@
-public import JSON
+public import StrictJSON
 
 /// A part of a timeline, paged by cursor: `MomentConnection` in `schema.graphql` (Relay Cursor Connections).
 public struct MomentsConnection: Codable, Hashable, Sendable {

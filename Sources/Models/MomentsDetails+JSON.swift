@@ -1,4 +1,5 @@
-public import JSON
+import GraphQLValues
+public import StrictJSON
 
 extension MomentsDetails: JSONDecodable, JSONEncodable {
   /// Reads a timeline. An error names the path of the member that is missing or has the wrong type.

@@ -1,3 +1,5 @@
+import GraphQLValues
+
 /// A user and that user's whole timeline, newest moment first.
 ///
 /// `MomentsDetails` in `schema.graphql`, with the fields that the sessions' queries select.

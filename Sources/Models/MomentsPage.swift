@@ -1,4 +1,4 @@
-public import JSON
+public import StrictJSON
 
 /// A part of a timeline, paged by number: `MomentPage` in `schema.graphql`.
 public struct MomentsPage: Codable, Hashable, Sendable {

@@ -1,6 +1,6 @@
-public import HTTP
-import Platform
+public import HTTPClientCore
 public import Streams
+import SystemBase
 
 /// Sends requests over sockets of its own: HTTP/1.1 with persistent connections, and one thread that waits for all of
 /// them.

@@ -1,7 +1,7 @@
 import Dispatch
-import Platform
-public import Repository
+public import Stores
 import Streams
+import SystemBase
 
 /// What every `AsyncSourceOfTruth` must do: all that a synchronous one must, and what many processes need.
 ///

@@ -1,7 +1,7 @@
 import Dispatch
-import Platform
-import Repository
+import Stores
 import Streams
+import SystemBase
 
 /// The failures of one case, which several threads may report.
 final class Failures: Sendable {

@@ -1,4 +1,4 @@
-public import Repository
+public import Stores
 
 /// What every ``SourceOfTruth`` must do, as test cases, for the authors of such types. Keys and values are strings.
 ///

@@ -1,4 +1,4 @@
-import Repository
+import Stores
 
 /// Of two changes of a key, the one of the greater version stays, in whichever order they arrive.
 extension StoreConformance {

@@ -1,6 +1,6 @@
-import HTTP
+import HTTPClientCore
 import LoopbackServers
-import Platform
+import SystemBase
 
 extension TransportConformance {
   /// T8: how an exchange with a misbehaving server ends.

@@ -1,8 +1,8 @@
 import Dispatch
-import HTTP
+import HTTPClientCore
 import LoopbackServers
-import Platform
 import Streams
+import SystemBase
 
 extension TransportConformance {
   /// Requests and responses as a whole.

@@ -1,7 +1,7 @@
-public import HTTP
+public import HTTPClientCore
 import LoopbackServers
-import Platform
 import Streams
+import SystemBase
 
 /// What every ``HTTPTransport`` must do, as test cases that run a transport against real servers on 127.0.0.1,
 /// well-behaved and misbehaving.

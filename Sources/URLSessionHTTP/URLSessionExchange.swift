@@ -1,5 +1,5 @@
 import Foundation
-import HTTP
+import HTTPClientCore
 import Streams
 
 /// One request in flight in a `URLSession`: passes the session's callbacks to an observer, in order and on a queue of

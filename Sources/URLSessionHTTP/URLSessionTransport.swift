@@ -1,5 +1,5 @@
 import Foundation
-public import HTTP
+public import HTTPClientCore
 public import Streams
 
 #if canImport(FoundationNetworking)

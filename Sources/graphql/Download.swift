@@ -1,8 +1,8 @@
 import GraphQLSchema
-import HTTP
-import JSON
-import Platform
+import HTTPClientCore
 import Streams
+import StrictJSON
+import SystemBase
 
 #if os(Linux)
   import SocketHTTP

@@ -1,4 +1,4 @@
-import Platform
+import SystemBase
 
 extension GraphQLCommand {
   /// Writes a file as a whole, or to standard output for `-`.

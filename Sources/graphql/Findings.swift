@@ -1,7 +1,7 @@
 import GraphQLLanguage
 import GraphQLSchema
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// A place in a file.
 struct Place {

@@ -1,8 +1,8 @@
 import GraphQLLanguage
 import GraphQLSchema
-import HTTP
-import JSON
-import Platform
+import HTTPClientCore
+import StrictJSON
+import SystemBase
 
 /// A file that was read, or standard input.
 struct Input {

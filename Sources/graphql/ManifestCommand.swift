@@ -1,6 +1,6 @@
+import GraphQLClient
 import GraphQLLanguage
-import Networking
-import Platform
+import SystemBase
 
 /// `manifest`.
 extension GraphQLCommand {

@@ -1,8 +1,8 @@
 import GraphQLLanguage
 import GraphQLSchema
-import HTTP
-import JSON
-import Platform
+import HTTPClientCore
+import StrictJSON
+import SystemBase
 
 /// `schema print`, `schema check` and `schema diff`.
 extension GraphQLCommand {

@@ -1,6 +1,6 @@
 import GraphQLLanguage
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// The string literals of a Swift file that are GraphQL documents, with the texts that the program has.
 ///
@@ -267,7 +267,7 @@ struct SwiftLiterals {
   private var isFollowedByType: Bool {
     let words = String(decoding: bytes[position...].prefix(80), as: UTF8.self).split { $0.isWhitespace }
     return words.count > 1 && words[0] == "as"
-      && (words[1].hasPrefix("GraphQLDocument") || words[1].hasPrefix("Networking.GraphQLDocument"))
+      && ["", "GraphQLClient.", "Networking."].contains { words[1].hasPrefix($0 + "GraphQLDocument") }
   }
 
   private enum Kind {

@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import SocketHTTP
+import SystemBase
 
 #if URLSession
   import URLSessionHTTP

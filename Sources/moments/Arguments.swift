@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Repository
+import SystemBase
 
 /// The settings from the command line and the environment.
 struct Arguments: Equatable, Sendable {

@@ -1,8 +1,8 @@
-import HTTP
+import HTTPClientCore
 import HTTPMiddlewares
 import Networking
-import Platform
 import Streams
+import SystemBase
 
 extension Arguments {
   /// Throws if a header of the command line is one that the transport sets.

@@ -1,9 +1,9 @@
-import HTTP
+import HTTPClientCore
 import Models
 import Networking
-import Platform
 import Streams
 import Synchronization
+import SystemBase
 
 /// Answers sessions from data in this process, without a server or a network.
 ///

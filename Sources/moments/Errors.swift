@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Networking
 import Repository
 

@@ -1,7 +1,7 @@
 import Dispatch
-import Platform
 import Streams
 import Synchronization
+import SystemBase
 
 /// Handles Ctrl-C and SIGTERM: cancels the running task, or ends the process if there is none. Also notices when the
 /// window changes its size.
@@ -70,7 +70,7 @@ final class Interrupt: Sendable {
   /// Both ends of a pipe; neither blocks.
   private static func makePipe() -> (reader: Int32, writer: Int32)? {
     var ends: [Int32] = [-1, -1]
-    guard Platform.pipe(&ends) == 0 else { return nil }
+    guard SystemBase.pipe(&ends) == 0 else { return nil }
     for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
     return (ends[0], ends[1])
   }

@@ -1,8 +1,8 @@
-import HTTP
+import HTTPClientCore
 import Networking
-import Platform
 import Repository
 import Streams
+import SystemBase
 
 extension MomentsCommand {
   /// Posts a photo, and shows the new moment. In a terminal, its progress is drawn meanwhile.

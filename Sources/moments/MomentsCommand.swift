@@ -1,10 +1,10 @@
-import HTTP
+import HTTPClientCore
 import Models
 import Networking
-import Platform
 import Repository
 import Streams
 import Synchronization
+import SystemBase
 
 /// One run of the command.
 @main

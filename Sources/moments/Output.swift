@@ -1,5 +1,5 @@
-import Platform
 import Streams
+import SystemBase
 
 /// A file descriptor that text is written to, completely and unbuffered.
 struct Output: Sendable {
@@ -54,7 +54,7 @@ struct Output: Sendable {
     let code = text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
       while !rest.isEmpty {
-        let count = Platform.write(descriptor, rest.baseAddress, rest.count)
+        let count = SystemBase.write(descriptor, rest.baseAddress, rest.count)
         if count >= 0 {
           rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         } else if errno == EAGAIN {

@@ -1,9 +1,9 @@
-import HTTP
+import HTTPClientCore
 import HTTPMiddlewares
 import Networking
-import Platform
 import Streams
 import Synchronization
+import SystemBase
 
 /// Provides the token from the environment, then those that the server issues for a refresh token, with its mutation
 /// `refreshToken`.

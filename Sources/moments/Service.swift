@@ -1,10 +1,10 @@
-import HTTP
+import HTTPClientCore
 import Models
 import Networking
-import Platform
 import Repository
 import SocketHTTP
 import Streams
+import SystemBase
 
 /// What a run uses: a server or the embedded backend, and the account's data on disk.
 struct Service {

@@ -1,4 +1,4 @@
-import Platform
+import SystemBase
 
 /// The properties of the output: its width and style.
 struct Terminal: Equatable, Sendable {

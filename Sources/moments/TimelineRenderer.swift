@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Models
 
 /// Renders timelines and moments for people, as lines that fit a terminal.

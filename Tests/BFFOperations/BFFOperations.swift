@@ -1,5 +1,5 @@
 package import Foundation
-package import Networking
+package import GraphQLClient
 
 /// A small query.
 package struct Ping: GraphQLSession {

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
-import HTTP
-import Repository
+import HTTPClientCore
+import Stores
 import Streams
 
 /// Uses a disk cache or an outbox in a process of its own, for tests that kill it, or let several share a folder.

@@ -1,7 +1,7 @@
 import Foundation
-import HTTP
-import Networking
-import Repository
+import GraphQLClient
+import HTTPClientCore
+import Stores
 import Streams
 
 /// A call that changes what a store has kept under "k" and "l", in a process that ends at once when the call is reported

@@ -1,5 +1,5 @@
 import Foundation
-import JSON
+import StrictJSON
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import JSON
+import StrictJSON
 import Testing
 
 /// Files and folders of documents, which the commands take as one set.

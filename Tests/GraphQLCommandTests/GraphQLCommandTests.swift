@@ -1,6 +1,6 @@
 import Foundation
-import JSON
-import Networking
+import GraphQLClient
+import StrictJSON
 import TestSupport
 import Testing
 

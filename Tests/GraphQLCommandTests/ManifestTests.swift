@@ -1,6 +1,6 @@
 import Foundation
-import JSON
-import Networking
+import GraphQLClient
+import StrictJSON
 import Testing
 
 @Suite struct ManifestTests {
@@ -49,7 +49,7 @@ import Testing
     #"let q = GraphQLDocument("{ user }")"#, #"let q = "query q { user }" as Document"#,
     #"let q: Document = "{ user }""#,
     "struct GetUser: GraphQLSession {}", "struct OnUser: GraphQLSubscription {}",
-    "let q: Networking.GraphQLDocument? = .f",
+    "let q: GraphQLClient.GraphQLDocument? = .f", "let q: Networking.GraphQLDocument? = .f",
     #"let q = "query \(name) { user }""#, "let q: Document = \"\"\"\n  query q { user }\n",
   ])
   func `a manifest fails with the place of each session or document of a Swift file`(source: String) async throws {

@@ -2,10 +2,10 @@ import BFFOperations
 import Foundation
 import GraphQLSchema
 import GraphQLTesting
-import HTTP
-import JSON
+import HTTPClientCore
 import Models
 import Networking
+import StrictJSON
 import TestSupport
 import Testing
 

@@ -1,13 +1,13 @@
 import Foundation
+import GraphQLClientTesting
 import HTTPTestSupport
-import NetworkingTesting
-import Platform
 import Streams
 import StreamsTesting
 import Synchronization
+import SystemBase
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import HTTPMiddlewares
 
 @Suite("The circuit breaker")

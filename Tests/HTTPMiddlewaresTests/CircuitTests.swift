@@ -2,7 +2,7 @@ import Streams
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import HTTPMiddlewares
 
 /// The same circuit in other words: keeps every call, and looks back over all of them.

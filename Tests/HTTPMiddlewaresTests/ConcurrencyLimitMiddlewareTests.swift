@@ -1,7 +1,7 @@
-import HTTP
+import GraphQLClientTesting
+import HTTPClientCore
 import HTTPMiddlewares
 import HTTPTestSupport
-import NetworkingTesting
 import Streams
 import StreamsTesting
 import TestSupport

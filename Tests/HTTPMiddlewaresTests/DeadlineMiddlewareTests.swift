@@ -1,10 +1,10 @@
+import GraphQLClientTesting
 import HTTPTestSupport
-import NetworkingTesting
 import Streams
 import StreamsTesting
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import HTTPMiddlewares
 
 @Suite("deadlines over all attempts")

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import HTTPMiddlewares
 
 @Suite("State of middlewares for each origin")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import HTTPMiddlewares
 
 @Suite struct SlotsTests {

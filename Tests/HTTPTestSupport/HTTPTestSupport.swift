@@ -1,5 +1,5 @@
 package import Foundation
-package import HTTP
+package import HTTPClientCore
 package import Streams
 
 /// A text that must be found nowhere.

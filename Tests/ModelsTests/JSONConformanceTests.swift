@@ -1,6 +1,6 @@
 import Foundation
-import JSON
 import Models
+import StrictJSON
 import Testing
 
 /// The models' own reading and writing of JSON, held to their `Codable` conformances.

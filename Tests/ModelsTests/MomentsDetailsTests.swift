@@ -67,4 +67,12 @@ import Testing
     #expect(moments?[1]["isLiked"] == nil)
     #expect(moments?[0]["isLiked"] as? Bool == true)
   }
+
+  @Test func `owner, moment and liker all read ids that are numbers`() throws {
+    let json = Fixture.json.replacing("\"m0-0\"", with: "12").replacing("\"0\"", with: "34")
+    let details = try MomentsDetails(json: json)
+    #expect(details.userDetails.id == "34")
+    #expect(details.moments.first?.id == "12")
+    #expect(details.moments.first?.likes?.first?.id == "34")
+  }
 }

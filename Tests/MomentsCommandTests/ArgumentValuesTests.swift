@@ -1,9 +1,10 @@
 import Foundation
-import HTTP
+import HTTPClientCore
 import Networking
 import SocketHTTP
 import TestSupport
 import Testing
+
 @testable import moments
 
 #if URLSession

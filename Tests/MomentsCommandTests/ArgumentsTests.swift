@@ -1,7 +1,8 @@
 import Foundation
-import HTTP
+import HTTPClientCore
 import Repository
 import Testing
+
 @testable import moments
 
 struct ArgumentsTests {

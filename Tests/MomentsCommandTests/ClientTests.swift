@@ -1,8 +1,9 @@
 import Foundation
-import HTTP
+import HTTPClientCore
 import Streams
 import StreamsTesting
 import Testing
+
 @testable import moments
 
 struct RunDeadlineTests {

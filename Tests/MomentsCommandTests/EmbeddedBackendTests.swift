@@ -1,9 +1,10 @@
 import Foundation
-import HTTP
+import HTTPClientCore
 import Models
 import Networking
 import Streams
 import Testing
+
 @testable import moments
 
 struct EmbeddedBackendTests {

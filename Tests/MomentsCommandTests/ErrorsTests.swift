@@ -1,8 +1,8 @@
-import HTTP
-import JSON
+import HTTPClientCore
 import Networking
 import Repository
 import Streams
+import StrictJSON
 import Testing
 
 @testable import moments

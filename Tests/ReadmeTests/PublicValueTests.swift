@@ -39,8 +39,9 @@ struct PublicValueTests {
         "Networking.ResponseParser", "Networking.BodyFormat", "Networking.PostPhotoSession.Session.Variables",
         "Networking.GraphQLUpload", "Networking.GraphQLBatching", "Networking.GraphQLWire",
         "Repository.StoreConfiguration", "Repository.StoreClock", "Repository.ReadContext", "Repository.RecordCoder",
-        "GraphQLTesting.ScalarSamples", "NetworkingTesting.ScriptedResponse", "NetworkingTesting.ScriptedLiveStep",
-        "NetworkingTesting.RequestMatcher", "TransportConformance.TransportConformance.Case",
+        "GraphQLTesting.ScalarSamples", "GraphQLClientTesting.ScriptedResponse",
+        "GraphQLClientTesting.ScriptedLiveStep",
+        "GraphQLClientTesting.RequestMatcher", "TransportConformance.TransportConformance.Case",
         "StoreConformance.StoreConformance.Case", "StoreConformance.StoreConformance.AsyncCase",
       ]
     ),
@@ -107,14 +108,14 @@ private struct PublicTypes {
 
   private static let modules = [
     "Streams", "JSON", "HTTP", "HTTPMiddlewares", "SocketHTTP", "URLSessionHTTP", "Models", "Networking", "Repository",
-    "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "NetworkingTesting", "StreamsTesting",
+    "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "GraphQLClientTesting", "StreamsTesting",
     "TransportConformance", "StoreConformance",
   ]
 
   /// By module and name.
   private var declarations: [String: Declaration] = [:]
 
-  /// Their names, such as `HTTP.RequestError.Kind`.
+  /// Their names, such as `HTTPClientCore.RequestError.Kind`.
   var names: Set<String> { Set(declarations.filter { $0.value.isPublicValue }.keys) }
 
   init() throws {

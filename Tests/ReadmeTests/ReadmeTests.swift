@@ -1,15 +1,15 @@
 import Foundation
+import GraphQLClientTesting
 import GraphQLSchema
 import GraphQLTesting
-import HTTP
+import HTTPClientCore
 import HTTPMiddlewares
-import JSON
 import Models
 import Networking
-import NetworkingTesting
 import Repository
 import SocketHTTP
 import Streams
+import StrictJSON
 import Synchronization
 import TestSupport
 import Testing
@@ -26,21 +26,21 @@ struct ReadmeTests {
   }
 
   @Test(arguments: [
-    ("README.md", "Samples"), ("Sources/HTTP/HTTP.docc/HTTP.md", "Articles/HTTPArticle"),
-    ("Sources/JSON/JSON.docc/JSON.md", "Articles/JSONArticle"),
+    ("README.md", "Samples"), ("Sources/HTTPClientCore/HTTPClientCore.docc/HTTPClientCore.md", "Articles/HTTPArticle"),
+    ("Sources/StrictJSON/StrictJSON.docc/StrictJSON.md", "Articles/JSONArticle"),
     ("Sources/GraphQLSchema/GraphQLSchema.docc/GraphQLSchema.md", "Articles/GraphQLSchemaArticle"),
     ("Sources/GraphQLTesting/GraphQLTesting.docc/ServerForTests.md", "Articles/ServerForTestsArticle"),
-    ("Sources/Networking/Networking.docc/InAServer.md", "Samples"),
-    ("Sources/Networking/Networking.docc/Operations.md", "Samples"),
-    ("Sources/Repository/Repository.docc/KeepAndWatch.md", "Samples"),
-    ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
-    ("Sources/Networking/Networking.docc/Uploads.md", "Articles/UploadsArticle"),
-    ("Sources/Networking/Networking.docc/WireEconomy.md", "Articles/WireEconomyArticle"),
-    ("Sources/Networking/Networking.docc/Cassettes.md", "Articles/CassettesArticle"),
-    ("Sources/Networking/Networking.docc/LiveData.md", "Articles/LiveDataArticle"),
-    ("Sources/Networking/Networking.docc/IncrementalDelivery.md", "Articles/IncrementalDeliveryArticle"),
-    ("Sources/Networking/Networking.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),
-    ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
+    ("Sources/GraphQLClient/GraphQLClient.docc/InAServer.md", "Samples"),
+    ("Sources/GraphQLClient/GraphQLClient.docc/Operations.md", "Samples"),
+    ("Sources/Stores/Stores.docc/KeepAndWatch.md", "Samples"),
+    ("Sources/GraphQLClient/GraphQLClient.docc/GraphQLClient.md", "Articles/NetworkingArticle"),
+    ("Sources/GraphQLClient/GraphQLClient.docc/Uploads.md", "Articles/UploadsArticle"),
+    ("Sources/GraphQLClient/GraphQLClient.docc/WireEconomy.md", "Articles/WireEconomyArticle"),
+    ("Sources/GraphQLClient/GraphQLClient.docc/Cassettes.md", "Articles/CassettesArticle"),
+    ("Sources/GraphQLClient/GraphQLClient.docc/LiveData.md", "Articles/LiveDataArticle"),
+    ("Sources/GraphQLClient/GraphQLClient.docc/IncrementalDelivery.md", "Articles/IncrementalDeliveryArticle"),
+    ("Sources/GraphQLClient/GraphQLClient.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),
+    ("Sources/Stores/Stores.docc/Stores.md", "Articles/RepositoryArticle"),
     ("Sources/GraphQLLanguage/GraphQLLanguage.docc/GraphQLLanguage.md", "Articles/GraphQLLanguageArticle"),
     ("Sources/GraphQLTesting/GraphQLTesting.docc/GraphQLTesting.md", "Articles/GraphQLTestingArticle"),
     ("Sources/SocketHTTP/SocketHTTP.docc/SocketHTTP.md", "Articles/SocketHTTPArticle"),

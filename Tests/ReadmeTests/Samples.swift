@@ -1,17 +1,17 @@
 // The README's samples, word for word, so that they compile; `ReadmeTests` holds the two together and runs them.
 
 import Foundation
+import GraphQLClientTesting
 import GraphQLSchema
 import GraphQLTesting
-import HTTP
+import HTTPClientCore
 import HTTPMiddlewares
-import JSON
 import Models
 import Networking
-import NetworkingTesting
 import Repository
 import SocketHTTP
 import Streams
+import StrictJSON
 import Testing
 
 struct User: Codable, Hashable, Sendable {

@@ -1,8 +1,8 @@
 import BFFOperations
 import Foundation
-import HTTP
+import GraphQLClient
+import HTTPClientCore
 import HTTPMiddlewares
-import Networking
 import Streams
 import TestSupport
 

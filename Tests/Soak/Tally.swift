@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Synchronization
 
 /// What the workers count.

@@ -1,7 +1,7 @@
 import Foundation
-import HTTP
+import GraphQLClient
+import HTTPClientCore
 import HTTPMiddlewares
-import Networking
 import SocketHTTP
 import Streams
 import Synchronization

@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 import BenchmarkSupport
 import Foundation
-import HTTP
+import HTTPClientCore
 import HTTPMiddlewares
 import Models
 import NIOCore

@@ -1,10 +1,10 @@
 import BenchmarkSupport
 import Foundation
-import HTTP
-import JSON
+import HTTPClientCore
 import Models
 import Networking
 import Streams
+import StrictJSON
 
 /// What a request costs apart from its transport and the decoding of its data: over a transport that responds at once,
 /// from memory, with a stopwatch inside each operation.

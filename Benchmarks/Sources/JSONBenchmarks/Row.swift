@@ -1,6 +1,6 @@
 import Foundation
-import JSON
 import Models
+import StrictJSON
 
 /// One line of the table: the same text, read or written by this SDK and by Foundation.
 struct Row {

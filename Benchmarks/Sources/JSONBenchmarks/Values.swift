@@ -1,4 +1,4 @@
-import JSON
+import StrictJSON
 
 /// The timeline as one would usually write it: `Codable`, without handwritten code.
 struct PlainTimeline: Codable {

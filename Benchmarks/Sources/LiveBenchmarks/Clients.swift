@@ -1,7 +1,6 @@
 import BenchmarkSupport
 import Foundation
-import HTTP
-import JSON
+import HTTPClientCore
 import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
@@ -10,6 +9,7 @@ import NIOSSL
 import NIOWebSocket
 import SocketHTTP
 import Streams
+import StrictJSON
 
 /// What the JSON of a message says.
 struct Like: Decodable, JSONDecodable, Sendable {

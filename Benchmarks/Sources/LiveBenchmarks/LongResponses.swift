@@ -1,9 +1,9 @@
 import BenchmarkSupport
 import Foundation
-import HTTP
-import JSON
-import Networking
+import GraphQLClient
+import HTTPClientCore
 import Streams
+import StrictJSON
 
 /// Responses that come in very many pieces: what they take in processor time, which must grow with their size alone.
 enum LongResponses {

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Foundation
-import HTTP
-import Networking
+import GraphQLClient
+import HTTPClientCore
 import SocketHTTP
 import Streams
 import Synchronization

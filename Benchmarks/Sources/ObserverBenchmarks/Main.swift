@@ -1,8 +1,8 @@
 import CAllocations
 import Foundation
-import HTTP
+import GraphQLClient
+import HTTPClientCore
 import Measuring
-import Networking
 import Streams
 import Synchronization
 

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Repository
+import Stores
 
 /// The same byte values in a disk cache, in plain files, and in a table.
 final class Disks {

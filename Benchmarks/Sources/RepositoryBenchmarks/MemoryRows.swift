@@ -1,5 +1,5 @@
 import Foundation
-import Repository
+import Stores
 import Streams
 
 /// The least that a read can cost: a dictionary under a lock.

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
-import HTTP
-import Repository
+import HTTPClientCore
+import Stores
 import Streams
 
 /// An outbox that reaches no server, so that whatever is submitted stays in it.

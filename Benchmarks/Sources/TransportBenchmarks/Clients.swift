@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 import BenchmarkSupport
 import Foundation
-import HTTP
+import HTTPClientCore
 import NIOCore
 import NIOHTTP1
 import NIOSSL
@@ -37,7 +37,7 @@ enum Client: String, CaseIterable, Sendable {
     through transport: some HTTPTransport, _ load: Load
   ) throws -> @Sendable () async throws -> Void {
     guard let url = URL(string: load.url) else { throw URLError(.badURL) }
-    let headers: HTTP.HTTPHeaders = ["Content-Type": "application/json", "Accept": "application/json"]
+    let headers: HTTPClientCore.HTTPHeaders = ["Content-Type": "application/json", "Accept": "application/json"]
     let body = Data(count: load.size)
     return {
       let request = try HTTPRequest(method: .post, url: url, headers: headers, body: body)

@@ -1,6 +1,6 @@
 import BenchmarkSupport
 import Foundation
-import HTTP
+import HTTPClientCore
 import SocketHTTP
 import Streams
 

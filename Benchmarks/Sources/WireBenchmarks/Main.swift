@@ -1,9 +1,9 @@
 import Foundation
-import HTTP
+import HTTPClientCore
 import HTTPMiddlewares
 import Measuring
 import Networking
-import Repository
+import Stores
 import Streams
 
 /// What a query costs by each of the ways that `APIClient.wire` and the caches offer: bytes of its messages, and

@@ -1,4 +1,4 @@
-import JSON
+import StrictJSON
 
 /// What a server says about its schema: the result of an introspection query, of any age.
 ///

@@ -1,5 +1,5 @@
 import GraphQLLanguage
-public import JSON
+public import StrictJSON
 
 /// The query with which a client asks a server for its schema.
 ///

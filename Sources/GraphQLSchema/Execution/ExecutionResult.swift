@@ -1,5 +1,5 @@
 public import GraphQLLanguage
-public import JSON
+public import StrictJSON
 
 /// The result of an execution: a response (section 7).
 public struct ExecutionResult: Hashable, Sendable {

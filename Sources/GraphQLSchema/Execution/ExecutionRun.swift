@@ -1,5 +1,5 @@
 import GraphQLLanguage
-import JSON
+import StrictJSON
 
 /// One execution: it collects fields, completes values and propagates nulls (sections 6.3 and 6.4).
 ///

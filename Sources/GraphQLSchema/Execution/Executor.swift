@@ -1,5 +1,5 @@
 public import GraphQLLanguage
-public import JSON
+public import StrictJSON
 
 /// Executes operations on a schema with a function that gives the value of each field (section 6 of the specification).
 ///

@@ -1,5 +1,5 @@
 import GraphQLLanguage
-import JSON
+import StrictJSON
 
 /// A value of the introspection: a part of the schema, as the types `__Schema`, `__Type` and so on see it (section 4.2).
 indirect enum IntrospectionValue {

@@ -1,5 +1,5 @@
 public import GraphQLLanguage
-public import JSON
+public import StrictJSON
 
 /// A GraphQL type system: what a server can be asked, and what it responds (specification of September 2025, section 3).
 ///

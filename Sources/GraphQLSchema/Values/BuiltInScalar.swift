@@ -1,5 +1,5 @@
 import GraphQLLanguage
-import JSON
+import StrictJSON
 
 /// The forms of the five scalars that the specification defines (section 3.5). Custom scalars take anything.
 enum BuiltInScalar {

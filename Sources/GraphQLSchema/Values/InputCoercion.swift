@@ -1,5 +1,5 @@
 import GraphQLLanguage
-import JSON
+import StrictJSON
 
 /// Coerces what is given for an input type: JSON, as the values of variables come, or a literal of a document with the
 /// variables in it (section 3, "Input Coercion", and 6.4.1).

@@ -1,5 +1,5 @@
 public import GraphQLLanguage
-public import JSON
+public import StrictJSON
 
 extension Schema {
   /// The values of an operation's variables, with their defaults, as the types have them (section 6.1.2).

@@ -1,5 +1,5 @@
 import Dispatch
-import Platform
+import SystemBase
 
 /// Runs a closure on a thread whose stack has room for decoders, which recurse as deep as a response nests, whatever the
 /// caller's stack is; and waits for it.

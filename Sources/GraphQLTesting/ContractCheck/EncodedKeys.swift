@@ -1,5 +1,5 @@
-import Networking
-import Platform
+import GraphQLClient
+import SystemBase
 
 /// The keys that values encode, with their types in Swift, also those of optionals that are nil.
 struct EncodedKeys {

@@ -1,5 +1,5 @@
 import GraphQLSchema
-import JSON
+import StrictJSON
 
 /// What a server is free to choose, explored one alternative at a time.
 ///

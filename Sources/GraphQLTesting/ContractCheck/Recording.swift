@@ -1,7 +1,7 @@
+import GraphQLClient
 import GraphQLSchema
-import JSON
-import Networking
-import Platform
+import StrictJSON
+import SystemBase
 
 /// What a decoder asked of a response, and where that does not fit.
 ///

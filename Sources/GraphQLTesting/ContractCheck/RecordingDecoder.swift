@@ -1,4 +1,4 @@
-import Networking
+import GraphQLClient
 
 /// Lends a response to `init(from:)` and records what it reads.
 struct RecordingDecoder: Decoder {

@@ -1,8 +1,8 @@
+import GraphQLClient
 import GraphQLSchema
-import HTTP
-import JSON
-import Networking
-import Platform
+import HTTPClientCore
+import StrictJSON
+import SystemBase
 
 /// Holds the type of a session's data to the responses that a correct server may send.
 ///

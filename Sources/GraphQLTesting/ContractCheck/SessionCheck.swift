@@ -1,8 +1,8 @@
+public import GraphQLClient
 import GraphQLLanguage
 public import GraphQLSchema
-public import JSON
-public import Networking
-import Platform
+public import StrictJSON
+import SystemBase
 
 /// Holds the sessions that people write to a schema, without generating any code.
 ///

@@ -1,5 +1,5 @@
-import Networking
-import Platform
+import GraphQLClient
+import SystemBase
 
 extension BodyDecoder {
   /// What the decoder passes to the types that it decodes: one of them says.

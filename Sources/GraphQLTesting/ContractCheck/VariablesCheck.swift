@@ -1,8 +1,8 @@
+import GraphQLClient
 import GraphQLLanguage
 import GraphQLSchema
-import JSON
-import Networking
-import Platform
+import StrictJSON
+import SystemBase
 
 /// Holds the variables that a session sends to those that its operation declares (specification, section 6.1.2).
 struct VariablesCheck {

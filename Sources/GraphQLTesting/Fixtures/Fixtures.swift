@@ -1,9 +1,9 @@
+public import GraphQLClient
 import GraphQLLanguage
 public import GraphQLSchema
-import HTTP
-public import JSON
-public import Networking
-import Platform
+import HTTPClientCore
+public import StrictJSON
+import SystemBase
 
 /// Valid responses for any session, made up from the schema: for previews, and for tests that need some data.
 ///

@@ -1,5 +1,5 @@
 import GraphQLSchema
-import JSON
+import StrictJSON
 
 /// Puts given values in the place of those that were made up; the rest is made up around them.
 struct ResponseEditor {

@@ -1,5 +1,5 @@
 import GraphQLSchema
-import JSON
+import StrictJSON
 
 /// A place in the responses to an operation: a path without indices, of one type of object.
 ///

@@ -1,5 +1,5 @@
 import GraphQLSchema
-public import JSON
+public import StrictJSON
 
 /// The values of scalars in the responses that are made up: those of a schema's own scalars, and of fields whose texts
 /// have a form that the schema does not tell.

@@ -1,8 +1,8 @@
 import GraphQLLanguage
 import GraphQLSchema
-import HTTP
-import JSON
-import Platform
+import HTTPClientCore
+import StrictJSON
+import SystemBase
 
 /// HTTP requests and responses that carry GraphQL, as the specification "GraphQL over HTTP" has them.
 struct GraphQLOverHTTP {

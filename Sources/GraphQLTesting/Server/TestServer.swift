@@ -1,9 +1,9 @@
+public import GraphQLClient
 import GraphQLLanguage
 public import GraphQLSchema
-public import HTTP
-public import JSON
-public import Networking
+public import HTTPClientCore
 public import Streams
+public import StrictJSON
 
 /// A GraphQL server in the process, made from a schema, for tests of anything that uses a transport.
 ///

@@ -1,5 +1,5 @@
 import GraphQLSchema
-import JSON
+import StrictJSON
 
 /// Makes up values of fields, the same for the same seed and path.
 struct ValueGenerator: Sendable {

@@ -1,6 +1,6 @@
-public import HTTP
-public import Platform
+public import HTTPClientCore
 public import Streams
+public import SystemBase
 
 /// Sends each request with a token, and has the token refreshed when a server rejects it.
 ///

@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Gives requests their tokens, and runs at most one refresh per holder at a time.
 final class TokenKeeper: Sendable {

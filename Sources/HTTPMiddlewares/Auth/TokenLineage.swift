@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Streams
 
 /// Which tokens are of one user although they name no account: those that refreshes have brought, one in the place of

@@ -1,6 +1,6 @@
-public import HTTP
-public import Platform
+public import HTTPClientCore
 public import Streams
+public import SystemBase
 
 /// Knows the current token, and how to get a new one. Where it stores them is up to the implementation.
 ///

@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// The times of a cache. What this process has stored ages by a clock that is never set. Wall times are compared only
 /// for what another process has stored, and with a server's `Date` (RFC 9111, section 4.2.3).

@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// The directives of `Cache-Control`, of a request or a response (RFC 9111, section 5.2; RFC 5861).
 ///

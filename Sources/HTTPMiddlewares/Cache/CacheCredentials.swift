@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 
 /// Under which credentials a request goes out, as a cache knows it before: its own fields, what the middlewares inside the
 /// cache add, and the account for which it has entered.

@@ -1,6 +1,6 @@
-public import HTTP
-public import Platform
+public import HTTPClientCore
 public import Streams
+public import SystemBase
 
 /// Answers `GET` requests from stored responses as long as the server's headers allow it: a client's cache by RFC 9111,
 /// with `stale-while-revalidate` and `stale-if-error` (RFC 5861).

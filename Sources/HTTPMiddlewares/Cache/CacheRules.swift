@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// Whose requests a cache serves (RFC 9111, section 1).
 public enum CacheMode: Hashable, Sendable {

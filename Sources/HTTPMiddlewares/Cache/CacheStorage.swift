@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Streams
 
 /// Keeps the responses of a ``CacheMiddleware``: in memory, for example, or in files.

@@ -1,5 +1,5 @@
-public import HTTP
-import Platform
+public import HTTPClientCore
+import SystemBase
 
 /// What a response is found under: its address, and whose it is.
 ///

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 
 /// The circuit breaker of one origin: a pure state machine, without locks and clocks.
 ///

@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 public import Streams
 
 /// Stops sending to an origin when too many requests fail, so that callers fail at once and the server can recover.

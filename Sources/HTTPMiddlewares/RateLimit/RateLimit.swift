@@ -1,5 +1,5 @@
-public import HTTP
-public import Platform
+public import HTTPClientCore
+public import SystemBase
 
 /// What is left of a server's limit on requests, as its responses report it.
 ///

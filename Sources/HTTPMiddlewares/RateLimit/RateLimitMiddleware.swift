@@ -1,6 +1,6 @@
-public import HTTP
-public import Platform
+public import HTTPClientCore
 public import Streams
+public import SystemBase
 
 /// Keeps to the limits that servers set on requests: waits until the next one is allowed, or fails with an error that
 /// says when it is.

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 
 /// A server's limits as far as its responses to one owner have told them: pure, without locks.
 ///

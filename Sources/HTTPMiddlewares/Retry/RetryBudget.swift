@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 
 /// Limits retries, so that clients do not add to the load of a failing server: for each origin, one retry for ten
 /// requests by default.

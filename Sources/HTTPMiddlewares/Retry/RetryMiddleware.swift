@@ -1,6 +1,6 @@
-public import HTTP
-public import Platform
+public import HTTPClientCore
 public import Streams
+public import SystemBase
 
 /// Sends a request again after a transient failure.
 ///

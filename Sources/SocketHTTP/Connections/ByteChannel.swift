@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// The byte stream of a connection, plain or through TLS. Nothing here blocks.
 ///

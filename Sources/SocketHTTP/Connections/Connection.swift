@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// One connection to a server, with at most one exchange at a time.
 ///

@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Keeps track of all connections and the exchanges that use them or wait for them: a state machine that does not open
 /// or close anything itself, but returns what is to be done.

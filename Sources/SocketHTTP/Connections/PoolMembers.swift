@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Streams
 
 // Classes, so that changing one does not write to the dictionary that contains it. Nothing is called while a variable

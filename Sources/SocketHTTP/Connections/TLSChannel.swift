@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// A channel through TLS.
 final class TLSChannel: ByteChannel {

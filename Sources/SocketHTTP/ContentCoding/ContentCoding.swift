@@ -1,5 +1,5 @@
-package import HTTP
-import Platform
+package import HTTPClientCore
+import SystemBase
 
 /// A content coding that can be decoded (RFC 9110, section 8.4.1).
 package enum ContentCoding: Hashable, Sendable {

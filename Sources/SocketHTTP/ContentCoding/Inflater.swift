@@ -1,5 +1,5 @@
-package import HTTP
-package import Platform
+package import HTTPClientCore
+package import SystemBase
 
 /// Decompresses gzip or deflate piece by piece, with the system's zlib.
 ///

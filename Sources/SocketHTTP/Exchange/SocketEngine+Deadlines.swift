@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 // The deadlines of exchanges, and the idle times of connections.
 

@@ -1,7 +1,7 @@
 import Dispatch
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 // The end of a transport.
 

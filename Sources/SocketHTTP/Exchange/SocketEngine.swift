@@ -1,8 +1,8 @@
 import Dispatch
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
 import Synchronization
+import SystemBase
 
 /// Brings exchanges and connections together: the pool decides under one lock, and the engine carries out its decisions
 /// without the lock.

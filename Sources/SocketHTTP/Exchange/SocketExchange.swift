@@ -1,8 +1,8 @@
 import Dispatch
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
 import Synchronization
+import SystemBase
 
 /// One request in flight: its bytes, its deadlines, and the observer of its response.
 ///

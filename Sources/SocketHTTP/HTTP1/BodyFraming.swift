@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// How the end of a response's body is found (RFC 9112, section 6.3).
 enum BodyFraming: Equatable {

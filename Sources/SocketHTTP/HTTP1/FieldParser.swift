@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// Parses the lines of a head or of trailers (RFC 9112, sections 2.2 and 5).
 ///

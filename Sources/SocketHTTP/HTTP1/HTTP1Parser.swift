@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// Parses one response (RFC 9112), byte by byte if need be: a state machine that knows nothing about sockets.
 ///

@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// Writes a request's head (RFC 9112, section 3).
 struct RequestWriter {

@@ -1,8 +1,8 @@
 import Dispatch
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
 import Synchronization
+import SystemBase
 
 /// A closure that runs once, on whichever thread is first to run it.
 ///

@@ -1,7 +1,7 @@
 import Dispatch
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// A thread that waits for descriptors, timers and tasks, and runs their handlers one after the other.
 ///

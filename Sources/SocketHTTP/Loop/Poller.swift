@@ -1,7 +1,7 @@
 import CLinux
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Waits for descriptors to become ready, and reports each change once ("edge-triggered"): the handler reads and writes
 /// until the system would block. Closing a descriptor ends its watch, since descriptors are never duplicated here.

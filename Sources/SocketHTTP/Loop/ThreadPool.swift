@@ -1,8 +1,8 @@
 import Dispatch
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
 import Synchronization
+import SystemBase
 
 /// Threads for work that may block, such as observers and the system's look-ups: each job has a thread to itself, up to
 /// a limit, and waits for one beyond that.

@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Resolves host names away from the caller's thread. Simultaneous requests for the same name share one look-up.
 ///

@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Connects a socket: resolves the name, and races the addresses. Used only on the loop's thread.
 final class ConnectionAttempt: @unchecked Sendable {

@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Opens a connection: the socket, then, if the route needs them, a tunnel through a proxy and TLS. Used only on the
 /// loop's thread.

@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// Asks a proxy for a tunnel to the server (RFC 9110, section 9.3.6).
 struct ProxyTunnel {

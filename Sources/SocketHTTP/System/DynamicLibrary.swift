@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// A system library that is loaded at run time, so that nothing must be linked or installed to build the program.
 ///

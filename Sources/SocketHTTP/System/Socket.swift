@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// A stream socket that never blocks, never raises SIGPIPE, and is closed on exec.
 ///
@@ -53,7 +53,7 @@ struct Socket: Hashable, Sendable {
   /// Begins to connect; the result is known when the socket becomes writable.
   func connect(to address: SocketAddress) throws(SystemError) {
     let result = address.withPointer { pointer, length in
-      Platform.connect(descriptor, pointer, length)
+      SystemBase.connect(descriptor, pointer, length)
     }
     // An interrupted connect continues by itself.
     if result < 0, errno != EINPROGRESS, errno != EINTR { throw .last }
@@ -85,7 +85,7 @@ struct Socket: Hashable, Sendable {
   func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
     guard
       let count = retryingOnInterrupt({
-        Platform.send(descriptor, bytes.baseAddress, bytes.count, Self.sendFlags)
+        SystemBase.send(descriptor, bytes.baseAddress, bytes.count, Self.sendFlags)
       })
     else { throw .last }
     return count
@@ -120,7 +120,7 @@ struct Socket: Hashable, Sendable {
       let peerClosed: Int32 = 0x2000  // POLLRDHUP, which is missing in the Glibc module
     #endif
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN | peerClosed), revents: 0)
-    guard retryingOnInterrupt({ Int(Platform.poll(&poll, 1, 0)) }) != nil else { return .closed }
+    guard retryingOnInterrupt({ Int(SystemBase.poll(&poll, 1, 0)) }) != nil else { return .closed }
     let events = Int32(poll.revents)
     if events & (POLLERR | POLLHUP | POLLNVAL | peerClosed) != 0 { return .closed }
     return events & POLLIN != 0 ? .readable : .quiet
@@ -128,7 +128,7 @@ struct Socket: Hashable, Sendable {
 
   /// Closes the descriptor; on Linux it is closed even if a signal interrupts the call.
   func close() {
-    _ = Platform.close(descriptor)
+    _ = SystemBase.close(descriptor)
   }
 }
 

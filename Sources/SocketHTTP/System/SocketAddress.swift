@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// An address that a socket can connect to.
 struct SocketAddress: Hashable, Sendable {

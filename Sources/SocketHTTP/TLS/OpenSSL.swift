@@ -1,4 +1,4 @@
-package import HTTP
+package import HTTPClientCore
 
 /// The functions of the system's OpenSSL 3 that TLS needs, each as its manual page declares it; none is variadic.
 ///

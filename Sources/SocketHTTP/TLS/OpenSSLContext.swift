@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// An `SSL_CTX` that is set up from a configuration.
 final class OpenSSLContext: @unchecked Sendable {

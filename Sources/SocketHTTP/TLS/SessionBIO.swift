@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// The two byte queues between OpenSSL and the socket: received bytes that are to be decrypted, and encrypted bytes
 /// that are to be sent.

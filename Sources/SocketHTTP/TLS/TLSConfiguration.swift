@@ -1,5 +1,5 @@
-public import HTTP
-public import Platform
+public import HTTPClientCore
+public import SystemBase
 
 /// How `https` connections are made: which servers to trust, and which certificate to show.
 ///

@@ -1,6 +1,6 @@
-package import HTTP
-import Platform
+package import HTTPClientCore
 import Streams
+import SystemBase
 
 #if os(Linux)
   import CLinux  // has the fields of timespec

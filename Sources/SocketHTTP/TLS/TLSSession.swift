@@ -1,5 +1,5 @@
-package import HTTP
-import Platform
+package import HTTPClientCore
+import SystemBase
 
 /// The client side of one TLS connection: it takes and returns bytes, and never touches a socket.
 ///

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Streams
 
 /// Stores the tickets that servers give for resuming sessions, which halves the cost of a handshake.

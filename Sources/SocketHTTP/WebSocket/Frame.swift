@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// What a frame is (RFC 6455, section 5.2).
 enum Opcode: UInt8 {

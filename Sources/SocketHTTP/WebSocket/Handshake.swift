@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// The opening handshake (RFC 6455, section 4): the fields of the upgrade, and the check of the response.
 struct Handshake {

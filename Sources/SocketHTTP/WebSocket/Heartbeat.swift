@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Streams
 
 /// Tells when to send a ping, and when a server that does not answer is given up: pure, so that it can be tested without

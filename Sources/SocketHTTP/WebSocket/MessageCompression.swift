@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// What client and server agree on about compression (permessage-deflate, RFC 7692).
 struct CompressionAgreement: Equatable {

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import Streams
 
 /// WebSocket connections have no part in the pool: each is opened for one subscriber, and none is used again.

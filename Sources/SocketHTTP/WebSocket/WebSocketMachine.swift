@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// The life of an open connection (RFC 6455, sections 5.5 and 7): a state machine that knows nothing about sockets,
 /// threads or clocks, and returns what is to be done.

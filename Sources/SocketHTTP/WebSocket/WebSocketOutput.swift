@@ -1,6 +1,6 @@
-import HTTP
-import Platform
+import HTTPClientCore
 import Streams
+import SystemBase
 
 /// What an open connection sends: the channel, and the frames that wait for it. Any thread may send, so it stands behind
 /// a lock, which the loop needs, too, and which is therefore held for moments: messages that are large or compressed are

@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// Reads the frames of a server, however they are split, and puts messages together: a state machine that knows nothing
 /// about sockets.

@@ -1,5 +1,5 @@
-import HTTP
-import Platform
+import HTTPClientCore
+import SystemBase
 
 /// Asks the server to switch to WebSocket on a new connection (RFC 6455, section 4.1).
 struct WebSocketUpgrade {

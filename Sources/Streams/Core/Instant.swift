@@ -1,4 +1,4 @@
-import Platform
+import SystemBase
 
 /// A time on the clock of `ContinuousClock`, which advances while the machine sleeps, in one word.
 ///

@@ -1,4 +1,4 @@
-public import Platform
+public import SystemBase
 
 /// An error that comes from an operator itself. Cases may be added.
 @nonexhaustive

@@ -1,5 +1,5 @@
 import Dispatch
-import Platform
+import SystemBase
 
 /// Runs work that may block, on threads of its own: several actions at a time, in no particular order.
 ///
@@ -64,7 +64,7 @@ final class ElasticQueue: WorkQueue {
   init(
     limit: Int, idleTime: DispatchTimeInterval = .seconds(10),
     startThread: @escaping ThreadStarter = { body throws(SystemError) in
-      try Platform.startThread(named: "ElasticQueue", body)
+      try SystemBase.startThread(named: "ElasticQueue", body)
     }
   ) {
     self.limit = limit

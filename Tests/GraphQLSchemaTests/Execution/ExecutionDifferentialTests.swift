@@ -1,7 +1,7 @@
 import Foundation
 import GraphQLLanguage
 import GraphQLSchema
-import JSON
+import StrictJSON
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import GraphQLLanguage
 import GraphQLSchema
-import JSON
+import StrictJSON
 import Testing
 
 /// Section 6.4.1: a variable that is null or has no value, where its type may not be.

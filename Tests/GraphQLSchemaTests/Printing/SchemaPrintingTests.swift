@@ -1,6 +1,6 @@
 import Foundation
 import GraphQLSchema
-import JSON
+import StrictJSON
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import GraphQLLanguage
 import GraphQLSchema
-import JSON
+import StrictJSON
 import TestSupport
 
 /// Random operations on a schema, most of them valid, with fragments, aliases, variables and conditions; and random data

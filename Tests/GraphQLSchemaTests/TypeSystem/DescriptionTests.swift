@@ -1,5 +1,5 @@
 import GraphQLSchema
-import JSON
+import StrictJSON
 import Testing
 
 @Suite("Descriptions of a schema's parts")

@@ -1,7 +1,7 @@
 import Foundation
 import GraphQLLanguage
 import GraphQLSchema
-import JSON
+import StrictJSON
 import Testing
 
 @Suite struct IntrospectionTests {

@@ -1,6 +1,6 @@
 import GraphQLLanguage
 import GraphQLSchema
-import JSON
+import StrictJSON
 import TestSupport
 import Testing
 

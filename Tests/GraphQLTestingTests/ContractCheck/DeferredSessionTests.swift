@@ -1,9 +1,9 @@
 import Foundation
+import GraphQLClient
 import GraphQLSchema
 import GraphQLTesting
-import JSON
-import Networking
 import Streams
+import StrictJSON
 import Testing
 
 /// Sessions with `@defer` and `@stream`, held to a schema.

@@ -1,8 +1,8 @@
 import Foundation
+import GraphQLClient
 import GraphQLSchema
 import GraphQLTesting
-import JSON
-import Networking
+import StrictJSON
 import TestSupport
 import Testing
 

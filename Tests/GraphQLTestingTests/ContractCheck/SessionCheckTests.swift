@@ -1,9 +1,9 @@
 import Foundation
+import GraphQLClient
 import GraphQLSchema
 import GraphQLTesting
-import HTTP
-import JSON
-import Networking
+import HTTPClientCore
+import StrictJSON
 import Testing
 
 /// Each session has one mistake, or none; a schema of users, posts and tags.

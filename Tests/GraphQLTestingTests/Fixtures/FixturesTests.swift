@@ -1,7 +1,7 @@
+import GraphQLClient
 import GraphQLSchema
 import GraphQLTesting
-import JSON
-import Networking
+import StrictJSON
 import Testing
 
 @Suite struct FixturesTests {

@@ -1,8 +1,8 @@
 import Foundation
 import GraphQLSchema
 import GraphQLTesting
-import HTTP
-import JSON
+import HTTPClientCore
+import StrictJSON
 import Testing
 
 @Suite struct GraphQLOverHTTPTests {

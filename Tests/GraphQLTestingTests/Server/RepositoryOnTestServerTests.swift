@@ -1,11 +1,11 @@
 import Foundation
 import GraphQLSchema
 import GraphQLTesting
-import JSON
 import Models
 import Networking
 import Repository
 import Streams
+import StrictJSON
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 import Foundation
+import GraphQLClient
 import GraphQLSchema
 import GraphQLTesting
-import HTTP
-import JSON
-import Networking
+import HTTPClientCore
 import Streams
+import StrictJSON
 import Testing
 
 @Suite struct TestServerSubscriptionTests {

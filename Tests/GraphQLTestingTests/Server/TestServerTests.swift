@@ -2,8 +2,8 @@ import Foundation
 import GraphQLLanguage
 import GraphQLSchema
 import GraphQLTesting
-import HTTP
-import JSON
+import HTTPClientCore
+import StrictJSON
 import Testing
 
 @Suite struct TestServerTests {

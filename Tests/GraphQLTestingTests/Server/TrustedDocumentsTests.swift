@@ -1,10 +1,10 @@
 import Foundation
+import GraphQLClient
 import GraphQLSchema
 import GraphQLTesting
-import HTTP
-import JSON
-import Networking
+import HTTPClientCore
 import Streams
+import StrictJSON
 import Testing
 
 /// A server that takes the documents of a manifest, or the hashes of those that it has seen.

@@ -1,7 +1,7 @@
 import Foundation
-import HTTP
+import GraphQLClientTesting
+import HTTPClientCore
 import HTTPMiddlewares
-import NetworkingTesting
 import Testing
 
 /// One rule of RFC 9111 or RFC 5861: what becomes of a second request, after the server has responded to a first.

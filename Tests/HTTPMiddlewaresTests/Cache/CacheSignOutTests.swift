@@ -1,8 +1,8 @@
 import Foundation
-import HTTP
+import GraphQLClientTesting
+import HTTPClientCore
 import HTTPMiddlewares
 import HTTPTestSupport
-import NetworkingTesting
 import Streams
 import StreamsTesting
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
-import HTTP
+import GraphQLClientTesting
+import HTTPClientCore
 import HTTPTestSupport
-import NetworkingTesting
 import Streams
 import StreamsTesting
 import Synchronization

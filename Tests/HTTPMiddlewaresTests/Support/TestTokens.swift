@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClientCore
 import HTTPMiddlewares
 import Streams
 import Synchronization

@@ -1,6 +1,6 @@
 import Foundation
-import JSON
 import Networking
+import StrictJSON
 import TestSupport
 import Testing
 

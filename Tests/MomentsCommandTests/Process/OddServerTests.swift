@@ -1,7 +1,7 @@
 import Foundation
-import HTTP
-import JSON
+import HTTPClientCore
 import Networking
+import StrictJSON
 import TestSupport
 import Testing
 

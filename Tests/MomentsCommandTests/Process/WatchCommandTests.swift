@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import JSON
+import StrictJSON
 import TestSupport
 import Testing
 

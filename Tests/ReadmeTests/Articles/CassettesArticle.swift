@@ -1,10 +1,10 @@
 // The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
 
 import Foundation
-import HTTP
+import GraphQLClientTesting
+import HTTPClientCore
 import Models
 import Networking
-import NetworkingTesting
 import SocketHTTP
 import Streams
 import Testing

@@ -1,9 +1,9 @@
 // The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together, and runs them.
 
+import GraphQLClient
 import GraphQLSchema
 import GraphQLTesting
-import JSON
-import Networking
+import StrictJSON
 import Testing
 
 enum GraphQLTestingArticle {

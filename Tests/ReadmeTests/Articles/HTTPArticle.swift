@@ -1,7 +1,7 @@
 // The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
 
 import Foundation
-import HTTP
+import HTTPClientCore
 import Streams
 
 enum HTTPArticle {

@@ -1,6 +1,6 @@
 // The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
 
-import Networking
+import GraphQLClient
 import Streams
 
 enum IncrementalDeliveryArticle {

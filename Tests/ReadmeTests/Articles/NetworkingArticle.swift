@@ -1,9 +1,9 @@
 // The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
 
 import Foundation
-import HTTP
+import GraphQLClient
+import HTTPClientCore
 import HTTPMiddlewares
-import Networking
 import Streams
 
 extension GraphQLDocument {

@@ -3,11 +3,11 @@
 import Foundation
 import GraphQLSchema
 import GraphQLTesting
-import JSON
 import Models
 import Networking
 import Repository
 import Streams
+import StrictJSON
 import Testing
 
 enum ServerForTestsArticle {

@@ -1,8 +1,8 @@
 // The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
 
 import Foundation
-import HTTP
-import Networking
+import GraphQLClient
+import HTTPClientCore
 import Streams
 
 enum UploadsArticle {

@@ -1,8 +1,8 @@
 // The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
 
 import Foundation
+import GraphQLClient
 import HTTPMiddlewares
-import Networking
 import Testing
 
 enum WireEconomyArticle {

@@ -1,9 +1,9 @@
 import Foundation
-import Platform
 import Streams
+import SystemBase
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// Who gets the room that there is: among many routes, among busy ones, and in a shortage.

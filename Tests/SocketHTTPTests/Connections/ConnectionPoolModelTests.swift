@@ -1,10 +1,10 @@
 import Foundation
-import Platform
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 @Suite struct ConnectionPoolModelTests {

@@ -1,9 +1,9 @@
 import Foundation
-import Platform
 import Streams
+import SystemBase
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 @Suite struct ConnectionPoolTests {

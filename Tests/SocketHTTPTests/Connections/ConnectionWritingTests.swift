@@ -3,7 +3,7 @@ import HTTPTestSupport
 import Streams
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 @Suite struct ConnectionWritingTests {

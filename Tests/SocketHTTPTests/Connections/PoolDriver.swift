@@ -1,7 +1,7 @@
-import Platform
 import Streams
+import SystemBase
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// A pool, and what it has said is to be done.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 @Suite struct TLSChannelTests {

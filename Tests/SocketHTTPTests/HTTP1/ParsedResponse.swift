@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// What a parser made of bytes that came in pieces, with the pieces of the body put together.

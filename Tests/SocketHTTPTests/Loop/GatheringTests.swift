@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 @Suite struct GatheringTests {

@@ -3,7 +3,7 @@ import Streams
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 @Suite struct AddressResolverTests {

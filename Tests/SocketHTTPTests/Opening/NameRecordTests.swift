@@ -1,7 +1,7 @@
 import Streams
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 @Suite struct NameRecordTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// Certificates and keys whose files are replaced while sessions are made of them.

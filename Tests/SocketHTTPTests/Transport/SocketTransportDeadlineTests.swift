@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransportConformance
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import HTTPMiddlewares
 @testable import SocketHTTP
 

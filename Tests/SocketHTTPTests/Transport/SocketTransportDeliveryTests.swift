@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TransportConformance
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// On which threads observers are called, and that none of them holds up another.

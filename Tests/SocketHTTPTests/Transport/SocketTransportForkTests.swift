@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
-import Platform
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import HTTPMiddlewares
 @testable import SocketHTTP
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import TransportConformance
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// Names with several addresses, and names whose look-up does not come back.

@@ -1,12 +1,12 @@
 import HTTPTestSupport
 import LoopbackServers
-import Platform
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 import TransportConformance
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// What becomes of requests while the process has no descriptors left, which a poller plays: a process that really has none

@@ -1,11 +1,11 @@
 import Foundation
 import HTTPTestSupport
-import Platform
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 @Suite struct SocketTransportShutdownTests {

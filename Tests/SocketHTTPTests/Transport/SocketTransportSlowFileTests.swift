@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TransportConformance
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// Uploads from a file system whose every call takes until a test lets it return.

@@ -1,11 +1,11 @@
 import HTTPTestSupport
 import LoopbackServers
-import Platform
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// Responses that are read for long, beside requests.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import TransportConformance
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 @Suite struct SocketTransportTLSTests {

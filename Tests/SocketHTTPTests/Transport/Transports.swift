@@ -1,5 +1,5 @@
 import Foundation
-import HTTP
+import HTTPClientCore
 import Streams
 import TestSupport
 

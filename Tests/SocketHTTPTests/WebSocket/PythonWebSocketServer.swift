@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-@testable import HTTP
+@testable import HTTPClientCore
 
 /// The server of `server.py`, in a process of its own.
 final class PythonWebSocketServer: Sendable {

@@ -4,7 +4,7 @@ import Streams
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// Slow observers, slow servers, floods, and cuts.

@@ -2,7 +2,7 @@ import Streams
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// Which thread reads while the observer is behind.

@@ -2,7 +2,7 @@ import Foundation
 import Streams
 import TestSupport
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// A server of WebSocket connections, each of which a closure plays on a thread of its own. When it returns or throws,

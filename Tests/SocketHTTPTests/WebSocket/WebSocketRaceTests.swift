@@ -3,7 +3,7 @@ import Streams
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// What goes wrong only when two things happen at once.

@@ -4,7 +4,7 @@ import Streams
 import TestSupport
 import Testing
 
-@testable import HTTP
+@testable import HTTPClientCore
 @testable import SocketHTTP
 
 /// A connection against scripted peers.

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
-import Platform
 import Synchronization
+import SystemBase
 import TestSupport
 import Testing
 

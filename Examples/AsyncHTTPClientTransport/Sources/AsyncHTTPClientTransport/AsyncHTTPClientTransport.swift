@@ -1,5 +1,5 @@
 public import AsyncHTTPClient
-public import HTTP
+public import HTTPClientCore
 import NIOCore
 public import Streams
 

@@ -1,6 +1,6 @@
 import AsyncHTTPClient
 import Foundation
-import HTTP
+import HTTPClientCore
 import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
@@ -121,7 +121,7 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
     deliver(on: task.eventLoop) { [self] in
       hasHead = true
       progress.totalToReceive = head.headers.first(name: "Content-Length").flatMap { Int($0) }
-      observer.onNext(.head(try HTTP.HTTPResponseHead(head, isToHead: request.method == .head)))
+      observer.onNext(.head(try HTTPClientCore.HTTPResponseHead(head, isToHead: request.method == .head)))
     }
   }
 
@@ -186,7 +186,7 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
   }
 }
 
-extension HTTP.HTTPResponseHead {
+extension HTTPClientCore.HTTPResponseHead {
   /// Throws if the response cannot be used, since it changes the protocol or is encoded.
   fileprivate init(_ head: NIOHTTP1.HTTPResponseHead, isToHead: Bool) throws {
     guard head.status != .switchingProtocols else {
@@ -201,6 +201,6 @@ extension HTTP.HTTPResponseHead {
     let fields = try head.headers.map { field in
       try HTTPField(name: field.name, value: field.value.replacing("\t", with: " "))
     }
-    self.init(status: Int(head.status.code), headers: HTTP.HTTPHeaders(fields))
+    self.init(status: Int(head.status.code), headers: HTTPClientCore.HTTPHeaders(fields))
   }
 }

@@ -1,6 +1,6 @@
 import AsyncHTTPClient
 import Foundation
-import HTTP
+import HTTPClientCore
 import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1

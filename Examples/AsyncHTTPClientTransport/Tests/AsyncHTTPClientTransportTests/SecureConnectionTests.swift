@@ -1,6 +1,6 @@
 import AsyncHTTPClientTransport
 import Foundation
-import HTTP
+import HTTPClientCore
 import NIOCore
 import NIOPosix
 import Streams

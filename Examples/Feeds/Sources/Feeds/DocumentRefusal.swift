@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 
 /// Why a document was not parsed, although it may be well-formed: reading it might cost too much time or memory.
 public struct DocumentRefusal: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 import Foundation
-import HTTP
-public import Networking
+public import GraphQLClient
+import HTTPClientCore
 import XMLCoder
 
 /// Gets a feed: a session whose response is XML.

@@ -1,5 +1,5 @@
-import HTTP
-public import Networking
+public import GraphQLClient
+import HTTPClientCore
 
 /// What a page of the web says about itself, and where it links to.
 public struct Page: Hashable, Sendable {

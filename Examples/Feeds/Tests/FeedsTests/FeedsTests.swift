@@ -1,7 +1,7 @@
 import Feeds
 import Foundation
-import HTTP
-import Networking
+import GraphQLClient
+import HTTPClientCore
 import Streams
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import Networking
+import GraphQLClient
 import Testing
 
 /// Runs Python's web server on 127.0.0.1, with these files, by name, and a client of it.

@@ -1,5 +1,5 @@
 public import GRDB
-public import HTTP
+public import HTTPClientCore
 public import Models
 public import Networking
 public import Streams

@@ -1,5 +1,5 @@
 public import GRDB
-import HTTP
+import HTTPClientCore
 import Models
 
 /// The tables in which timelines are kept, and what sessions read from them and write to them.

@@ -1,6 +1,6 @@
 public import Foundation
 public import GRDB
-public import Repository
+public import Stores
 
 /// A table of an SQLite database, accessed with GRDB.swift, as the source of truth of a store.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSessions
-import HTTP
+import HTTPClientCore
 import Models
 import Networking
 import Repository

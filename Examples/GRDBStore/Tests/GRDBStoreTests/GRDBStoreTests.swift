@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 import GRDBStore
-import HTTP
-import Repository
+import HTTPClientCore
 import StoreConformance
+import Stores
 import Streams
 import Synchronization
 import Testing

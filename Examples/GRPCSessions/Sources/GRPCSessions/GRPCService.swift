@@ -1,5 +1,5 @@
 public import GRPCCore
-import HTTP
+import HTTPClientCore
 import Models
 import Streams
 

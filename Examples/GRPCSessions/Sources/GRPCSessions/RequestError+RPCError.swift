@@ -1,6 +1,6 @@
 public import GRPCCore
-public import HTTP
-import Networking
+import GraphQLClient
+public import HTTPClientCore
 
 extension RequestError.Kind {
   /// The service responded with a status of gRPC that no other kind stands for; the cause is an `RPCError`, and `status`

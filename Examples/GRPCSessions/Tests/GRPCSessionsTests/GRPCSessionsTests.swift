@@ -1,6 +1,6 @@
 import GRPCCore
 import GRPCSessions
-import HTTP
+import HTTPClientCore
 import Models
 import Networking
 import Repository

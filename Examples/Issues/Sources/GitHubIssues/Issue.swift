@@ -1,5 +1,5 @@
 public import Foundation
-public import Networking
+public import GraphQLClient
 
 /// An issue, as a list shows it.
 public struct Issue: Codable, Hashable, Sendable, Identifiable {

@@ -1,5 +1,5 @@
-public import Networking
-import Repository
+public import GraphQLClient
+import Stores
 import Streams
 import Synchronization
 

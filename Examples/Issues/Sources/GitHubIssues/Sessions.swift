@@ -1,4 +1,4 @@
-public import Networking
+public import GraphQLClient
 
 /// A page of a repository's issues, the newest first.
 public struct ListIssues: GraphQLSession {

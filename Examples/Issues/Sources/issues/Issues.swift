@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 import GitHubIssues
-import HTTP
-import JSON
-import Networking
+import GraphQLClient
+import HTTPClientCore
+import StrictJSON
 
 @main
 struct Issues: AsyncParsableCommand {

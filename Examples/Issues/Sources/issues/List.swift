@@ -1,7 +1,7 @@
 import ArgumentParser
 import GitHubIssues
-import HTTP
-import Networking
+import GraphQLClient
+import HTTPClientCore
 
 struct List: APICommand {
   static let configuration = CommandConfiguration(abstract: "Lists issues, the newest first.")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import GitHubIssues
-import HTTP
-import Networking
+import GraphQLClient
+import HTTPClientCore
 import Streams
 
 struct Show: APICommand {

@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
 import GitHubIssues
+import GraphQLClient
+import GraphQLClientTesting
 import GraphQLSchema
 import GraphQLTesting
-import HTTP
-import JSON
-import Networking
-import NetworkingTesting
+import HTTPClientCore
+import StrictJSON
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
-import HTTP
-import Networking
+import GraphQLClient
+import HTTPClientCore
 import Streams
 import Synchronization
 

@@ -1,8 +1,8 @@
 import Foundation
-import HTTP
-import JSON
+import HTTPClientCore
 import SocketHTTP
 import Streams
+import StrictJSON
 import Testing
 
 /// A program in a process of its own, which ends with this object.

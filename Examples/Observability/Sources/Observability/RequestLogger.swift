@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 public import Logging
 
 /// Logs requests with swift-log: each attempt at `debug`, each retry at `notice`, and each end at `info` or, after a

@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 public import Metrics
 
 /// Measures requests with swift-metrics. Operation, outcome and status are the dimensions: they have few values, which

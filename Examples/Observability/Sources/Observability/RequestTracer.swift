@@ -1,4 +1,4 @@
-public import HTTP
+public import HTTPClientCore
 import Instrumentation
 public import Tracing
 

@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
-import HTTP
+import GraphQLClient
+import GraphQLClientTesting
+import HTTPClientCore
 import HTTPMiddlewares
 import InMemoryLogging
 import Logging
-import Networking
-import NetworkingTesting
 import ServiceLifecycle
 import ServiceLifecycleTestKit
 import SocketHTTP

@@ -1,13 +1,13 @@
 import Foundation
-import HTTP
+import GraphQLClient
+import GraphQLClientTesting
+import HTTPClientCore
 import HTTPMiddlewares
 import InMemoryLogging
 import InMemoryTracing
 import Logging
 import Metrics
 import MetricsTestKit
-import Networking
-import NetworkingTesting
 import Observability
 import Streams
 import Testing

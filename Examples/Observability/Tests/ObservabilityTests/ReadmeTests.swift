@@ -1,10 +1,10 @@
 import Foundation
-import HTTP
+import GraphQLClientTesting
+import HTTPClientCore
 import HTTPMiddlewares
 import Logging
 import Models
 import Networking
-import NetworkingTesting
 import Observability
 import Repository
 import ServiceLifecycle

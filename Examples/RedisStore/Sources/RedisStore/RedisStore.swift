@@ -1,5 +1,5 @@
 import Foundation
-public import Repository
+public import Stores
 public import Streams
 import Synchronization
 

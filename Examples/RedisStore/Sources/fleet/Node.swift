@@ -1,6 +1,6 @@
 import Foundation
 import RedisStore
-import Repository
+import Stores
 import Streams
 
 /// One process: reads commands from its input, a line each, and writes what happens to its output.

@@ -1,7 +1,7 @@
 import Foundation
 import RedisStore
-import Repository
 import StoreConformance
+import Stores
 import Streams
 import Synchronization
 import Testing

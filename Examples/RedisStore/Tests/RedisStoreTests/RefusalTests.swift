@@ -1,6 +1,6 @@
 import Foundation
 import RedisStore
-import Repository
+import Stores
 import Streams
 import Synchronization
 import Testing

@@ -1,12 +1,12 @@
 import Foundation
+import GraphQLClient
 import Hummingbird
-import JSON
 import Logging
 import Models
-import Networking
-import Repository
 import ServiceLifecycle
+import Stores
 import Streams
+import StrictJSON
 
 /// The routes:
 ///

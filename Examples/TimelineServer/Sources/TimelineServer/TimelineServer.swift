@@ -1,14 +1,14 @@
 import Foundation
+import GraphQLClient
 import HTTPMiddlewares
 import Hummingbird
 import Logging
-import Networking
 import Observability
 import ServiceLifecycle
 import SocketHTTP
 import Tracing
 
-import struct HTTP.RequestObservers
+import struct HTTPClientCore.RequestObservers
 
 /// Serves timelines until SIGTERM or Ctrl-C. It reads the environment: `BFF_URL` is the GraphQL endpoint, `PORT` the port
 /// of 127.0.0.1 (8080 unless set, 0 for any), `STALE_TIME` for how many seconds a timeline counts as fresh (5),

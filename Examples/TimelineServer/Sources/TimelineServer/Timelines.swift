@@ -1,8 +1,8 @@
 import Foundation
-import HTTP
+import HTTPClientCore
 import Models
 import Networking
-import Repository
+import Stores
 import Streams
 
 /// A user, on one device: each has a token of its own.

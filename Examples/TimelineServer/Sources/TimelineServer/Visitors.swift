@@ -1,10 +1,10 @@
 import Foundation
+import GraphQLClient
 import Hummingbird
-import Networking
-import Repository
+import Stores
 import Synchronization
 
-import struct HTTP.RequestError
+import struct HTTPClientCore.RequestError
 
 /// Who is signed in, by the cookie of the browser: in memory, so a restart signs all out.
 final class Visitors: Sendable {

@@ -1,8 +1,8 @@
 import Foundation
-import HTTP
-import JSON
+import HTTPClientCore
 import SocketHTTP
 import Streams
+import StrictJSON
 import Synchronization
 
 /// A tab of a headless Chromium, driven by the Chrome DevTools Protocol; the browser ends with this object.

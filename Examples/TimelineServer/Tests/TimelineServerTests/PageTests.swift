@@ -1,6 +1,6 @@
 import Foundation
-import HTTP
-import JSON
+import HTTPClientCore
+import StrictJSON
 import Testing
 
 /// The page in a real browser.

@@ -1,9 +1,9 @@
 import Foundation
-import HTTP
-import JSON
-import Networking
+import GraphQLClient
+import HTTPClientCore
 import SocketHTTP
 import Streams
+import StrictJSON
 import Synchronization
 
 /// A program in a process of its own, whose lines of output can be waited for.

@@ -1,8 +1,8 @@
 import Foundation
-import HTTP
-import JSON
+import HTTPClientCore
 import Models
 import Streams
+import StrictJSON
 import Testing
 
 @testable import TimelineServer

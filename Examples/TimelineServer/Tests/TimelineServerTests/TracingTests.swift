@@ -1,7 +1,7 @@
+import GraphQLClient
 import Hummingbird
 import HummingbirdTesting
 import InMemoryTracing
-import Networking
 import Observability
 import Testing
 import Tracing

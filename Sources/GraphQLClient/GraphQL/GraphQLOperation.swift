@@ -1,0 +1,140 @@
+import GraphQLLanguage
+import HTTPClientCore
+import StrictJSON
+
+/// The kind and the name of an operation in a GraphQL document.
+public struct GraphQLOperation: Hashable, Sendable, CustomStringConvertible {
+  /// What an operation does (GraphQL specification, section 2.3).
+  public enum Kind: String, Sendable {
+    /// Reads.
+    case query
+    /// Writes, then reads.
+    case mutation
+    /// Subscribes: a response for each event.
+    case subscription
+
+    fileprivate init(_ kind: OperationSyntax.Kind) {
+      self =
+        switch kind {
+        case .query: .query
+        case .mutation: .mutation
+        case .subscription: .subscription
+        }
+    }
+  }
+
+  /// The kind of operation.
+  public let kind: Kind
+
+  /// Its name, if it has one.
+  public let name: String?
+
+  /// The kind and the name, such as `query getUser`.
+  public var description: String { kind.rawValue + (name.map { " \($0)" } ?? "") }
+}
+
+/// The constant text of one or more GraphQL operations.
+///
+/// It can be made only from literals, so that input cannot get into it: input travels as variables.
+///
+///     static let query: GraphQLDocument = """
+///       query getUser($id: ID!) { user(id: $id) { name } }
+///       """
+public struct GraphQLDocument: Hashable, Sendable, CustomStringConvertible {
+  /// The text that is sent.
+  public var text: String { prepared.value }
+
+  /// The text.
+  public var description: String { text }
+
+  /// The operations in the text, in order; none if the text is not GraphQL, which the error of a request says.
+  public let operations: [GraphQLOperation]
+
+  /// The text as a JSON string, escaped once for all requests.
+  let prepared: PreparedString
+
+  /// The lower-case hexadecimal SHA-256 of the text, by which a server can know it.
+  public let sha256: String
+
+  /// The extensions of a request, as JSON, that hold the hash and nothing else.
+  let hashExtensions: String
+
+  /// Where and why the text is not GraphQL.
+  private let syntaxError: GraphQLSyntaxError?
+
+  /// The plans of the operations that have `@defer` or `@stream`, by the operations' numbers.
+  private let incrementalPlans: [Int: IncrementalPlan]
+
+  /// The literals that make up the text, each once.
+  private let parts: [String]
+
+  /// The operation of this name; if there is none, the document's only operation.
+  /// - Throws: `invalidRequest` if there is no such operation, or if the text is not GraphQL: then with line and column.
+  func operation(named name: String) throws(RequestError) -> GraphQLOperation {
+    if let operation = operations.first(where: { $0.name == name }) { return operation }
+    if operations.count == 1 { return operations[0] }
+    guard let syntaxError else {
+      throw RequestError(.invalidRequest, "The document has no operation named '\(name)'.")
+    }
+    throw RequestError(.invalidRequest, "The document of '\(name)' is not GraphQL: \(syntaxError).")
+  }
+
+  /// The plan of the operation of this name, or of the only one; `nil` if it has neither `@defer` nor `@stream`.
+  func incrementalPlan(named name: String) -> IncrementalPlan? {
+    if incrementalPlans.isEmpty { return nil }
+    return incrementalPlans[operations.count == 1 ? 0 : operations.firstIndex { $0.name == name } ?? -1]
+  }
+
+  /// The first operation, after which the document is called.
+  /// - Throws: `invalidRequest` if there is none, or if the text is not GraphQL: then with line and column.
+  var firstOperation: GraphQLOperation {
+    get throws(RequestError) {
+      if let first = operations.first { return first }
+      let reason = syntaxError.map { "is not GraphQL: \($0)" } ?? "has no operation"
+      throw RequestError(.invalidRequest, "The document '\(text.sanitized(upTo: 64))' \(reason).")
+    }
+  }
+}
+
+extension GraphQLDocument: ExpressibleByStringLiteral {
+  /// Makes a document of a literal.
+  public init(stringLiteral text: StaticString) {
+    self.init(["\(text)"])
+  }
+
+  private init(_ parts: [String]) {
+    self.parts = parts
+    let text = parts.joined(separator: "\n")
+    prepared = PreparedString(text)
+    sha256 = SHA256.hexadecimal(of: text.utf8)
+    hashExtensions = #"{"persistedQuery":{"sha256Hash":"\#(sha256)","version":1}}"#
+    do {
+      let document = try DocumentSyntax(parsing: text)
+      operations = document.operations.map {
+        GraphQLOperation(kind: GraphQLOperation.Kind($0.kind), name: $0.name?.text)
+      }
+      let plans = document.operations.enumerated().compactMap { index, operation in
+        IncrementalPlan(of: operation, in: document).map { (index, $0) }
+      }
+      incrementalPlans = Dictionary(uniqueKeysWithValues: plans)
+      syntaxError = nil
+    } catch {
+      operations = []
+      incrementalPlans = [:]
+      syntaxError = error
+    }
+  }
+
+  /// Joins a document and the fragments that it uses. A literal that is in both, such as a third fragment used by two
+  /// others, is included once: servers reject duplicate names (GraphQL specification, section 5.5.1.1).
+  ///
+  ///     extension GraphQLDocument {
+  ///       static let userFields: GraphQLDocument = "fragment userFields on User { id name }"
+  ///       static let postFields: GraphQLDocument =
+  ///         "fragment postFields on Post { author { ...userFields } }" + .userFields
+  ///     }
+  ///     static let query: GraphQLDocument = "query post($id: ID!) { post(id: $id) { ...postFields } }" + .postFields
+  public static func + (document: GraphQLDocument, fragments: GraphQLDocument) -> GraphQLDocument {
+    GraphQLDocument(document.parts + fragments.parts.filter { !document.parts.contains($0) })
+  }
+}

@@ -1,0 +1,225 @@
+import SystemBase
+
+extension StringProtocol {
+  /// The text with everything that could control a terminal, forge a log line, or hide or reorder text escaped as in a
+  /// Swift literal: ESC as `\u{1B}`, a line break as `\n`.
+  ///
+  /// Escaped are control characters (C0, DEL, C1), line and paragraph separators, and every invisible scalar of
+  /// Unicode's `Default_Ignorable_Code_Point` (bidirectional controls, zero-width spaces, tags, fillers), except where
+  /// a script or an emoji needs it. At most eight marks on one letter are kept; further ones are escaped, too.
+  ///
+  /// - Parameter limit: The maximum length in bytes; a longer text is cut between characters, and ends in `…`, whose 3
+  ///   bytes are not counted.
+  public func sanitized(upTo limit: Int = .max) -> String {
+    // Most texts are short and printable ASCII, and stay as they are.
+    if utf8.count <= limit, utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(self) }
+    // Escaping never shortens the text, so the rest cannot matter. The cut comes first because a single character may
+    // be arbitrarily long.
+    let text = prefix(beyond: limit)
+    var result = ""
+    var index = text.startIndex
+    while index < text.endIndex {
+      let end = result.endIndex
+      let cluster = text[index]
+      index = text.index(after: index)
+      let next = index < text.endIndex ? text[index].unicodeScalars.first : nil
+      cluster.appendHarmless(to: &result, before: next)
+      if result.utf8.count > limit { return result[..<end] + "…" }
+    }
+    return result
+  }
+
+  /// The text up to and including the first scalar that ends beyond `limit` bytes.
+  private func prefix(beyond limit: Int) -> String {
+    guard utf8.count > limit else { return String(self) }
+    var end = utf8.index(startIndex, offsetBy: limit + 1)
+    while end < endIndex, UTF8.isContinuation(utf8[end]) { end = utf8.index(after: end) }
+    // Not a slice of the text: that would search for the end of its last character.
+    return String(decoding: utf8[..<end], as: UTF8.self)
+  }
+}
+
+extension Character {
+  private static let markLimit = 8
+
+  fileprivate func appendHarmless(to result: inout String, before next: Unicode.Scalar?) {
+    let scalars = Array(unicodeScalars)
+    var marks = 0
+    for (position, scalar) in scalars.enumerated() {
+      if scalar.isMark { marks += 1 }
+      let isSafe =
+        scalar.isVisible
+        || scalar.isNeeded(
+          after: position > 0 ? scalars[position - 1] : nil, base: scalars[0],
+          before: position + 1 < scalars.count ? scalars[position + 1] : nil, orAcross: next)
+      if isSafe && marks <= Self.markLimit {
+        result.unicodeScalars.append(scalar)
+      } else {
+        result += scalar.writtenOut
+      }
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isMark: Bool {
+    switch properties.generalCategory {
+    case .nonspacingMark, .enclosingMark: true
+    default: false
+    }
+  }
+
+  /// Whether the scalar is visible, and has no other effect.
+  fileprivate var isVisible: Bool {
+    switch properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: return false
+    default: break
+    }
+    // The annotation marks are invisible, too, although Unicode's list does not contain them.
+    return !properties.isDefaultIgnorableCodePoint && !(0xFFF9...0xFFFB).contains(value)
+  }
+
+  /// Whether an invisible scalar is needed in its place: between these two scalars, in a cluster with this base.
+  ///
+  /// - Parameter next: The first scalar of the following cluster.
+  fileprivate func isNeeded(
+    after previous: Unicode.Scalar?, base: Unicode.Scalar, before following: Unicode.Scalar?,
+    orAcross next: Unicode.Scalar?
+  ) -> Bool {
+    guard let previous else { return false }
+    switch value {
+    case 0x200C, 0x200D:
+      // Persian and the scripts of India use joiners between letters (UAX #31, section 2.3).
+      if base.spellsWithJoiners, (following ?? next)?.spellsWithJoiners == true { return true }
+      return value == 0x200D && base.properties.isEmoji && following?.properties.isEmoji == true
+    case 0xFE00...0xFE0F, 0xE0100...0xE01EF:
+      return !previous.properties.isVariationSelector
+    case 0xE0020...0xE007F:
+      return base.value == 0x1F3F4  // The flag of a region is a black flag followed by tags (UTS #51, annex C).
+    case 0x115F...0x1160:
+      return true  // They stand for a missing letter in a syllable of old Hangul.
+    default:
+      return false
+    }
+  }
+
+  private var spellsWithJoiners: Bool { (0x0600...0x1CFF).contains(value) }
+
+  /// The scalar, escaped as in a Swift literal.
+  fileprivate var writtenOut: String {
+    switch self {
+    case "\n": "\\n"
+    case "\r": "\\r"
+    case "\t": "\\t"
+    default: "\\u{\(String(value, radix: 16, uppercase: true))}"
+    }
+  }
+}
+
+extension String {
+  /// Whether this is a token: one or more letters, digits or certain punctuation marks (RFC 9110, section 5.6.2).
+  package var isToken: Bool {
+    !isEmpty && utf8.allSatisfy(\.isTokenByte)
+  }
+
+  /// Whether it contains a control character: U+0000 to U+001F, or U+007F to U+009F.
+  package var holdsControl: Bool {
+    // Far faster than to look up the category of each character, which took longer than a whole request for a token.
+    var text = self
+    return text.withUTF8 { text in
+      let bytes = UnsafeRawBufferPointer(text)
+      guard bytes.isFieldContent, bytes.firstIndex(of: .tab) == nil else { return true }
+      // From U+0080, a character begins with C2; the first that is no control character is U+00A0.
+      var position = 0
+      while let start = bytes.firstIndex(of: 0xC2, from: position) {
+        if bytes[start + 1] < 0xA0 { return true }
+        position = start + 2
+      }
+      return false
+    }
+  }
+
+  /// The elements of a list, in lower case (RFC 9110, section 5.6.1); parameters behind a semicolon count as elements.
+  package var listElements: [Substring] {
+    lowercased().utf8.split { $0.isSpaceOrTab || $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") }
+      .map { Substring($0) }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The index of the first byte of this value at or after `start`.
+  package func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+    guard start < count, let base = baseAddress, let found = memchr(base + start, Int32(byte), count - start)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
+  /// Whether all bytes may occur in a field's line: no control characters except tabs.
+  package var isFieldContent: Bool {
+    var position = 0
+    // Eight at a time, until there is a byte below a space, or a DEL.
+    while position + 8 <= count {
+      let bytes = loadUnaligned(fromByteOffset: position, as: UInt64.self)
+      let others = bytes ^ 0x7F7F_7F7F_7F7F_7F7F
+      let controls = (bytes &- 0x2020_2020_2020_2020) & ~bytes
+      let deletes = (others &- 0x0101_0101_0101_0101) & ~others
+      if (controls | deletes) & 0x8080_8080_8080_8080 != 0 { break }
+      position += 8
+    }
+    while position < count, self[position].isFieldByte { position += 1 }
+    return position == count
+  }
+}
+
+extension Data {
+  /// Whether the bytes of a text, which is not empty, occur. Foundation's search takes many times longer than
+  /// receiving a response.
+  package func holds(_ text: String) -> Bool {
+    let text = Array(text.utf8)
+    return withUnsafeBytes { bytes in
+      var position = 0
+      while let start = bytes.firstIndex(of: text[0], from: position) {
+        if bytes[start...].starts(with: text) { return true }
+        position = start + 1
+      }
+      return false
+    }
+  }
+}
+
+extension UInt8 {
+  @inlinable package static var tab: UInt8 { 0x09 }
+  @inlinable package static var lineFeed: UInt8 { 0x0A }
+  @inlinable package static var carriageReturn: UInt8 { 0x0D }
+  @inlinable package static var space: UInt8 { 0x20 }
+  @inlinable package static var colon: UInt8 { 0x3A }
+
+  /// Whether this may occur in a token (RFC 9110, section 5.6.2).
+  @inlinable package var isTokenByte: Bool {
+    switch self {
+    case 0x61...0x7A, 0x41...0x5A, 0x30...0x39: true  // a-z, A-Z, 0-9
+    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true  // ! #$%&' * + - . ^_` | ~
+    default: false
+    }
+  }
+
+  /// Whether this may occur in a field's value: any byte except control characters other than the tab (RFC 9110,
+  /// section 5.5).
+  @inlinable package var isFieldByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
+
+  @inlinable package var isDigit: Bool { self &- 0x30 < 10 }
+
+  @inlinable package var isUpperCase: Bool { 0x41...0x5A ~= self }
+
+  @inlinable package var isSpaceOrTab: Bool { self == .space || self == .tab }
+
+  /// The value of a hexadecimal digit; `nil` if it is none.
+  @inlinable package var hexDigitValue: Int? {
+    switch self {
+    case 0x30...0x39: Int(self) - 0x30
+    case 0x41...0x46: Int(self) - 0x37
+    case 0x61...0x66: Int(self) - 0x57
+    default: nil
+    }
+  }
+}

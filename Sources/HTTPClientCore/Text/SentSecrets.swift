@@ -1,0 +1,106 @@
+import Streams
+package import SystemBase
+
+/// The secrets of all that was sent for a request or on a connection, whichever layer added them. One object follows a
+/// request through middlewares and attempts (`RequestContext.sent`), so that its redactor knows what every error, event
+/// and log line about it may not show.
+package final class SentSecrets: Sendable {
+  /// What went out.
+  private enum Source: Sendable {
+    case fields([HTTPField])
+    case request(HTTPHeaders, HTTPTarget)
+    case texts([String])
+
+    var secrets: [String] {
+      switch self {
+      case .fields(let fields): Redactor.secrets(of: fields)
+      case .request(let headers, let target): Redactor.secrets(of: headers) + Redactor.queryValues(of: target.text)
+      case .texts(let texts): texts
+      }
+    }
+  }
+
+  private struct State {
+    /// What the caller has declared.
+    var declared: [HTTPField] = []
+    /// What was added since ``values`` were taken: most requests need no redactor.
+    var sources: [Source] = []
+    /// Of everything that went out before, the latest last.
+    var values: [String] = []
+    /// Those of the connections that the request shares with others.
+    var others: [SentSecrets] = []
+    var redactor: (value: Redactor, version: Int)?
+
+    /// Takes the values of what was added, the latest of all last.
+    mutating func takeValues(upTo limit: Int) {
+      let new = sources.flatMap(\.secrets).filter(Redactor.isSecret)
+      sources = []
+      let all = Set(new)
+      values.removeAll { all.contains($0) }
+      values += all.count == new.count ? new : Array(all)
+      values.removeFirst(max(0, values.count - limit))
+    }
+  }
+
+  private let state: Locked<State>
+
+  /// A subscription lasts long, and each attempt may have a new token: only so many values are kept.
+  private static let limit = 256
+  private static let sourceLimit = 16
+
+  /// Takes what the caller declares.
+  package init(declared: [HTTPField] = []) {
+    state = Locked(State(declared: declared))
+  }
+
+  /// Adds a request as it goes out.
+  package func add(_ request: HTTPRequest) { add(.request(request.headers, request.target)) }
+
+  /// Adds the upgrade to a WebSocket.
+  package func add(_ request: WebSocketRequest) { add(.texts(Redactor.secrets(of: request))) }
+
+  /// Adds header fields.
+  package func add(_ fields: some Sequence<HTTPField>) { add(.fields(Array(fields))) }
+
+  /// Adds texts that are secrets in themselves.
+  package func add(texts: some Sequence<String>) { add(.texts(texts.flatMap(Redactor.parts))) }
+
+  /// Adds an address that the server has named, as by a redirect: its query, and what its path has that the request's
+  /// own has not.
+  package func add(_ url: URL, namedBy request: HTTPRequest) {
+    let known = Set(request.url.path(percentEncoded: true).split(separator: "/"))
+    let steps = url.path(percentEncoded: true).split(separator: "/").filter { !known.contains($0) }.map(String.init)
+    add(.texts(Redactor.queryValues(of: url.absoluteString) + steps + steps.compactMap(\.percentDecoded)))
+  }
+
+  /// Adds what goes out on a connection that the request shares with others, also later.
+  package func include(_ other: SentSecrets) {
+    guard other !== self else { return }
+    state.withLock { state in
+      if !state.others.contains(where: { $0 === other }) { state.others.append(other) }
+      // Connections follow one another; the last ones are enough.
+      if state.others.count > 8 { state.others.removeFirst() }
+    }
+  }
+
+  private func add(_ source: Source) {
+    state.withLock { state in
+      state.sources.append(source)
+      state.redactor = nil
+      if state.sources.count >= Self.sourceLimit { state.takeValues(upTo: Self.limit) }
+    }
+  }
+
+  /// Removes all of them from a text.
+  package var redactor: Redactor {
+    let (own, others) = state.withLock { state in
+      let version = Redactor.version
+      if let redactor = state.redactor, redactor.version == version { return (redactor.value, state.others) }
+      state.takeValues(upTo: Self.limit)
+      let redactor = Redactor(secrets: Redactor.secrets(of: state.declared) + state.values)
+      state.redactor = (redactor, version)
+      return (redactor, state.others)
+    }
+    return others.isEmpty ? own : Redactor(joining: [own] + others.map(\.redactor))
+  }
+}

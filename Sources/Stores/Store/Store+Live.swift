@@ -1,0 +1,160 @@
+public import GraphQLClient
+import HTTPClientCore
+public import Streams
+
+/// Values that a server pushes.
+extension Store {
+  /// Writes what a server has pushed into the cached value of a key, as `update(_:_:)` does: watchers see it at once,
+  /// below what waits in an outbox and other optimistic changes. `change` returns the changed value, or `nil` if that is
+  /// the same; it may be called more than once.
+  ///
+  /// The response to a request that began earlier may lack what was pushed: `change` is made to it, too, so it should set
+  /// what changes, not count or append. The value is requested once more for those who watch, after a pause of a second,
+  /// or up to 30 as long as pushes overtake each response.
+  ///
+  /// In a task, this returns when the value is in the source of truth, unless ``StoreConfiguration/writing`` is `behind`;
+  /// no thread waits for it.
+  public func receive(_ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?) async rethrows {
+    perform { $0.acquire(key) }
+    defer { perform { $0.release(key) } }
+    await loaded(key)
+    try await written { written in try self.receive(key, change, written) }
+  }
+
+  /// The same on a thread; in memory when this returns.
+  public func receive(_ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?) rethrows {
+    try receive(key, change) { _ in }
+  }
+
+  private func receive(
+    _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, _ completion: @escaping WriteCompletion
+  ) rethrows {
+    let push: @Sendable (Value) -> Value? = { value in try? change(value) }
+    let writes = WriteGroup(then: completion)
+    defer { writes.close() }
+    let written = writes.add()
+    try rebase(key, writes) {
+      try change($0.value)
+    } commit: { state, changed, version in
+      if let changed {
+        return state.save(
+          changed: changed, for: key, version: version, push: push, isAsynchronous: true, completion: written)
+      }
+      // It may concern the value that is on its way.
+      if !state.keep(push, for: key) { state.doubtResponses(of: key) }
+      state.effects.append(.call { written(nil) })
+      return true
+    }
+  }
+
+  /// The same after the value was loaded, if only an asynchronous source of truth has it. Then an error of the change, which
+  /// comes too late for the stream, invalidates the value.
+  private func receiveLoaded(
+    _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, _ completion: @escaping WriteCompletion
+  ) throws {
+    let isLoaded = perform { state in
+      state.acquire(key)
+      return state.isLoaded(key)
+    }
+    guard shared != nil, !isLoaded else {
+      defer { perform { $0.release(key) } }
+      return try receive(key, change, completion)
+    }
+    load(key) { _ in
+      do { try self.receive(key, change, completion) } catch { self.invalidate(key, completion: completion) }
+      self.perform { $0.release(key) }
+    }
+  }
+
+  /// Keeps the value of a key up to date by a live stream: the stream itself, whose values are written on their way, as
+  /// by `receive(_:_:)`, before observers get them.
+  ///
+  ///     users.follow("7", UserChanged(id: "7").subscribe(on: client)) { event, user in event.applied(to: user) }
+  ///       .subscribe(onNext: { event in … })
+  ///
+  /// What happened before the stream was connected, between two connections, or was dropped because the observer was
+  /// slow, and what the server could not make, is missing in the value. So it is invalidated then, and requested again
+  /// for those who watch it, see `invalidate(_:)`; if that request fails in an outage, it is made again after a pause
+  /// of up to a minute.
+  public func follow<Live>(
+    _ key: Key, _ events: Observable<LiveEvent<Live>>, scheduler: some Scheduler = ConcurrentScheduler(),
+    change: @escaping @Sendable (Live, Value) throws -> Value?
+  ) -> Observable<LiveEvent<Live>> {
+    .deferred {
+      let repairs = DisposeBag()
+      self.repairs(of: key, scheduler).subscribe().disposed(by: repairs)
+      return events.inOrder { event, written in
+        switch event {
+        case .value(let live): try self.receiveLoaded(key, { try change(live, $0) }, written)
+        case .connected, .reconnected, .dropped, .failed: self.invalidate(key, completion: written)
+        case .disconnected, .resumed: written(nil)
+        }
+      }
+      .do(onDispose: { repairs.dispose() })
+    }
+  }
+
+  /// Asks again while the latest request has failed in an outage. Emits nothing, and does not end.
+  private func repairs(of key: Key, _ scheduler: some Scheduler) -> Observable<Never> {
+    let backoff = Backoff(initial: .seconds(1), maximum: .seconds(60))
+    let failures = Locked(0)
+    return stream(key, .cacheOnly)
+      .map { snapshot -> Bool? in
+        if snapshot.isFetching { return nil }
+        return snapshot.errors.first.map { RequestError(wrapping: $0).isOutage } ?? false
+      }
+      .distinctUntilChanged()
+      .flatMapLatest { isOutage -> Observable<Never> in
+        guard isOutage == true else {
+          if isOutage == false { failures.withLock { $0 = 0 } }
+          return .never()
+        }
+        let count = failures.withLock { failures in
+          failures += 1
+          return failures
+        }
+        return Observable<Void>.just(()).delay(backoff.delay(after: count), scheduler: scheduler).compactMap { _ in
+          self.invalidate(key)
+          return nil
+        }
+      }
+  }
+}
+
+extension Observable {
+  /// The elements, each once its work is done, in their order. The work is begun at once, so that the works of several
+  /// elements may become one.
+  fileprivate func inOrder(
+    _ work: @escaping @Sendable (Element, _ completion: @escaping WriteCompletion) throws -> Void
+  ) -> Observable {
+    .create { observer in
+      let waiting = Locked((elements: [(element: Element, isDone: Bool)](), first: 0, end: Event<Element>?.none))
+      let send: @Sendable () -> Void = {
+        // The observer gets one at a time, whichever thread sends it.
+        let next = waiting.withLock { waiting -> [Event<Element>] in
+          let done = waiting.elements.prefix { $0.isDone }.map { Event.next($0.element) }
+          waiting.elements.removeFirst(done.count)
+          waiting.first += done.count
+          return waiting.elements.isEmpty ? done + (exchange(&waiting.end, with: nil).map { [$0] } ?? []) : done
+        }
+        for event in next { observer.on(event) }
+      }
+      let elements = AnyObserver<Element> { event in
+        guard case .next(let element) = event else {
+          waiting.withLock { $0.end = event }
+          return send()
+        }
+        let number = waiting.withLock { waiting in
+          waiting.elements.append((element, false))
+          return waiting.first + waiting.elements.count - 1
+        }
+        let done: @Sendable ((any Error)?) -> Void = { _ in
+          waiting.withLock { $0.elements[number - $0.first].isDone = true }
+          send()
+        }
+        do { try work(element, done) } catch { observer.onError(error) }
+      }
+      return self.subscribe(elements)
+    }
+  }
+}

@@ -1,0 +1,269 @@
+import GraphQLClient
+import HTTPClientCore
+public import Streams
+
+/// Values by key: served from a cache at once, refreshed from the server, and live for every watcher.
+///
+///     let users = Store<UserID, User> { id in session.getUser(id) }
+///     users.stream("7", .cacheAndNetwork)     // snapshots, for as long as you subscribe
+///     users.get("7", .cacheFirst)             // one snapshot
+///
+/// Put into the key everything that a response depends on: an app's version, for example, if responses differ by it.
+/// Leave out everything else, or at least leave it out of the key's `==` and of the form in which the source of truth
+/// stores the key: keys that are equal must be equal in both. With JSON, not all are; see ``RecordCoder/json``. The
+/// `==`, `hash` and, if they are objects, `deinit` of keys must not call the store: they run under its lock.
+///
+/// Reads are served from memory, then from the source of truth, then from the network, as their policy says. Equal
+/// requests in flight are joined into one. All watchers of a key see its writes in the same order. One store serves one
+/// account: see ``StoreGroup``.
+///
+/// Thread-safe. Streams call back on the thread that writes: that of the request, of `save`, or their subscriber's. A
+/// watcher that is called while it still handles an earlier snapshot gets the latest one after it, on the same thread,
+/// and not those between; no other thread waits for it. The source of truth is read on the subscriber's thread.
+/// Responses are written to it on a thread of its own before their readers get them, unless
+/// ``StoreConfiguration/writing`` is `behind`; what is saved is written on the caller's thread.
+public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  let configuration: StoreConfiguration<Value>
+  // Copied from the configuration, so that reads from memory need not copy all of that.
+  @usableFromInline let clock: StoreClock
+  @usableFromInline let freshness: Freshness
+  /// The source of truth: one of both, or none.
+  let storage: StorageQueue<Key, Value>?
+  let shared: SharedQueue<Key, Value>?
+  private let fetch: @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>
+  private let keyForResponse: @Sendable (Key, Value) -> Key
+  @usableFromInline let state: Locked<StoreState<Key, Value>>
+  /// The subscriptions to outboxes and to the source of truth, which end with the store.
+  let showings = DisposeBag()
+  private let sweepTimer = Locked<(any Disposable)?>(nil)
+  private let runner = EffectRunner()
+
+  /// Makes a store whose reads carry a context, and whose server may return a part of what was requested, with errors
+  /// that say what is missing. The other initialisers are short for this one.
+  /// - Parameters:
+  ///   - partialFetch: Makes the request of a read, with its context; the stream's first element is the response.
+  ///     Called without a lock held.
+  ///   - configuration: How values are cached.
+  ///   - sourceOfTruth: Keeps values across restarts; none by default.
+  ///   - keyForResponse: The key to keep a response under, if that is not the requested key. The response goes to the
+  ///     caller, and to everyone who watches the key that it is kept under.
+  @_disfavoredOverload  // A closure without a label is `fetch`; else the compiler cannot say what is wrong with one.
+  public init(
+    partialFetch: @escaping @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>,
+    configuration: StoreConfiguration<Value> = StoreConfiguration(),
+    sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
+    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
+  ) {
+    self.configuration = configuration
+    clock = configuration.clock
+    freshness = configuration.freshness
+    storage = sourceOfTruth.map {
+      StorageQueue($0, writesBehind: configuration.writing == .behind, onError: configuration.onStorageError)
+    }
+    shared = nil
+    fetch = partialFetch
+    self.keyForResponse = keyForResponse
+    state = Locked(StoreState(configuration, storage: storage, shared: nil))
+    storage?.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }
+  }
+
+  /// The same with a source of truth that is asynchronous, and may be shared by many processes, whose changes this store
+  /// follows. No thread waits for it, and no read longer than its ``AsyncSourceOfTruth/timeLimit``; so what is written is
+  /// in memory at once, and in the source of truth when ``flush()`` returns. Errors of writes are reported to
+  /// ``StoreConfiguration/onStorageError``.
+  @_disfavoredOverload
+  public init(
+    partialFetch: @escaping @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>,
+    configuration: StoreConfiguration<Value> = StoreConfiguration(),
+    sourceOfTruth: any AsyncSourceOfTruth<Key, Value>,
+    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
+  ) {
+    self.configuration = configuration
+    clock = configuration.clock
+    freshness = configuration.freshness
+    let shared = SharedQueue(sourceOfTruth, scheduler: clock.scheduler, onError: configuration.onStorageError)
+    self.shared = shared
+    storage = nil
+    fetch = partialFetch
+    self.keyForResponse = keyForResponse
+    state = Locked(StoreState(configuration, storage: nil, shared: shared))
+    shared.setNotice { [weak self] key, notice in self?.follow(notice, of: key) }
+    shared.account.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }.disposed(by: showings)
+    sourceOfTruth.changes.subscribe(onNext: { [weak self] in self?.follow($0) }).disposed(by: showings)
+  }
+
+  deinit { sweepTimer.withLock { exchange(&$0, with: nil) }?.dispose() }
+
+  /// Hits, misses and size of the cache in memory.
+  public var statistics: CacheStatistics { state.withLock { $0.memory.statistics } }
+
+  /// Changes the state under the lock, then carries out the resulting effects without it.
+  func perform<Result>(_ change: (inout StoreState<Key, Value>) -> Result) -> Result {
+    var effects: [StoreState<Key, Value>.Effect] = []
+    var garbage: [Any] = []
+    let result = state.withLockUnchecked { state in
+      defer {
+        swap(&effects, &state.effects)
+        swap(&garbage, &state.garbage)
+      }
+      return change(&state)
+    }
+    if !effects.isEmpty { carryOut(effects) }
+    _ = garbage
+    return result
+  }
+
+  /// The same as a part of a change in several steps, whose effects are carried out after the last one: a watcher that
+  /// stalls at the first would keep the others from being made.
+  func perform<Result>(
+    in steps: Steps<Key, Value>?, _ change: (inout StoreState<Key, Value>) -> Result
+  ) -> Result {
+    guard let steps else { return perform(change) }
+    var garbage: [Any] = []
+    let result = state.withLockUnchecked { state in
+      defer {
+        steps.append(exchange(&state.effects, with: []))
+        swap(&garbage, &state.garbage)
+      }
+      return change(&state)
+    }
+    _ = garbage
+    return result
+  }
+
+  /// Carries out the effects of all steps.
+  func end(_ steps: Steps<Key, Value>) {
+    let effects = steps.take()
+    if !effects.isEmpty { carryOut(effects) }
+  }
+
+  private func carryOut(_ effects: [StoreState<Key, Value>.Effect]) {
+    // Most changes have no watcher, or one, and nothing after it.
+    let isSimple = effects.dropLast().allSatisfy { !$0.mayStall } && effects.last?.watchers.count ?? 0 < 2
+    if isSimple { return effects.forEach(carryOut) }
+    var actions: [EffectRunner.Action] = []
+    for effect in effects {
+      switch effect {
+      case .deliver(let watchers):
+        for watcher in watchers {
+          actions.append(EffectRunner.Action(mayStall: true) { self.carryOut(.deliver([watcher])) })
+        }
+      case .answer(let action): actions.append(EffectRunner.Action(mayStall: true, run: action))
+      case .call(let action): actions.append(EffectRunner.Action(mayStall: false, run: action))
+      case .start, .refetchLater, .sweepLater:
+        actions.append(EffectRunner.Action(mayStall: false) { self.carryOut(effect) })
+      }
+    }
+    runner.run(actions)
+  }
+
+  private func carryOut(_ effect: StoreState<Key, Value>.Effect) {
+    switch effect {
+    case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
+    case .start(let key, let fetch): start(key, fetch)
+    case .call(let action), .answer(let action): action()
+    case .refetchLater(let key, let pause):
+      _ = clock.scheduler.schedule(after: pause) { [weak self] in self?.perform { $0.refetchAfterPause(key) } }
+    case .sweepLater: sweepLater()
+    }
+  }
+
+  func makeCachedValue(_ value: Value) -> CachedValue<Value> {
+    CachedValue(value, writtenAt: clock.now, cost: configuration.cost(value))
+  }
+
+  private func sweepLater() {
+    guard let idleTime = configuration.idleTime else { return }
+    let timer = clock.scheduler.schedule(after: idleTime / 4) { [weak self] in self?.perform { $0.sweep() } }
+    // The old one has fired.
+    _ = sweepTimer.withLock { exchange(&$0, with: timer) }
+  }
+
+  private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
+    // A watcher that was notified of the request may have cancelled it.
+    if fetch.subscription.isDisposed { return }
+    let subscription = self.fetch(key, fetch.context).first(orFail: StoreError.noResponse).subscribe(
+      onNext: { self.succeed(key, fetch.id, $0) }, onError: { self.fail(key, fetch.id, $0) })
+    fetch.subscription.insert(subscription)
+  }
+
+  private func succeed(_ key: Key, _ fetchID: UInt64, _ response: Fetched<Value>) {
+    let target = keyForResponse(key, response.value)
+    let isCacheable = configuration.isCacheable(response.value)
+    guard response.errors.isEmpty else {
+      // A complete value on disk has precedence over a partial one.
+      perform { $0.acquire(target) }
+      return load(target) { _ in
+        self.succeed(key, fetchID, response, isCacheable, target)
+        self.perform { $0.release(target) }
+      }
+    }
+    succeed(key, fetchID, response, isCacheable, target)
+  }
+
+  private func succeed(
+    _ key: Key, _ fetchID: UInt64, _ response: Fetched<Value>, _ isCacheable: Bool, _ target: Key
+  ) {
+    var (value, pushed) = (response.value, 0)
+    while true {
+      // What was pushed meanwhile is newer than the response. These are the user's closures, which run without a lock.
+      let pushes = perform { $0.pushes(to: key, during: fetchID).dropFirst(pushed) }
+      for push in pushes { value = push.change(value) ?? value }
+      pushed += pushes.count
+      var cached = makeCachedValue(value)
+      cached.errors = response.errors
+      let isDone = perform { [cached, pushed] in
+        $0.succeed(
+          key, fetchID: fetchID, response: cached, pushed: pushed, isCacheable: isCacheable, target: target)
+      }
+      if isDone { return }
+    }
+  }
+
+  private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error) {
+    load(key) { self.fail(key, fetchID, error, source: $0 ?? .memory) }
+  }
+
+  private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error, source: SnapshotSource) {
+    // Called here, not under the lock: it is the user's code.
+    let failure = RequestError(wrapping: error)
+    let isOutage = configuration.mayServeStale(failure)
+    let effect = isOutage ? .keep : configuration.effectOfFailure(failure)
+    let delay = delay(of: key, after: failure)
+    let now = clock.now
+    perform { state in
+      state.fail(
+        key, fetchID: fetchID, error: error, isOutage: isOutage, effect: effect, delay: delay, source: source, now: now)
+    }
+  }
+
+  /// How long a key is not requested again after a failure.
+  private func delay(of key: Key, after failure: RequestError) -> Duration? {
+    guard let backoff = configuration.backoff, failure.kind != .cancelled, !failure.isUnauthenticated,
+      !failure.isForbidden
+    else { return nil }
+    let count = state.withLock { $0.failureCount(of: key) } + 1
+    return max(backoff.delay(after: count), min(failure.retryAfter ?? .zero, .seconds(3_600)))
+  }
+
+}
+
+/// The effects of a change in several steps.
+final class Steps<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private let effects = Locked<[StoreState<Key, Value>.Effect]>([])
+
+  func append(_ more: [StoreState<Key, Value>.Effect]) { effects.withLock { $0 += more } }
+
+  func take() -> [StoreState<Key, Value>.Effect] { effects.withLock { exchange(&$0, with: []) } }
+}
+
+extension StoreState.Effect {
+  fileprivate var mayStall: Bool {
+    switch self {
+    case .deliver, .answer: true
+    case .start, .refetchLater, .sweepLater, .call: false
+    }
+  }
+
+  fileprivate var watchers: [Watcher<Key, Value>] { if case .deliver(let watchers) = self { watchers } else { [] } }
+}

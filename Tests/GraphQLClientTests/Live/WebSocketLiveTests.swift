@@ -1,0 +1,332 @@
+import Foundation
+import GraphQLClient
+import HTTPClientCore
+import HTTPMiddlewares
+import Streams
+import StreamsTesting
+import StrictJSON
+import TestSupport
+import Testing
+
+@Suite struct WebSocketLiveTests {
+  @Test("a socket is opened with the first subscription, introduced by connection_init, and used once acknowledged")
+  func opening() throws {
+    let harness = try SocketHarness()
+    #expect(harness.sockets.attempts.isEmpty)
+    let seen = harness.subscribe()
+    let attempt = try harness.last
+    #expect(attempt.request.url.absoluteString == "ws://127.0.0.1/graphql")
+    #expect(attempt.request.subprotocols == ["graphql-transport-ws"])
+    attempt.open()
+    #expect(attempt.all == [["type": "connection_init"]])
+    attempt.send(#"{"type":"connection_ack","payload":{"a":1}}"#)
+    let subscribe = try #require(attempt.messages.first)
+    #expect(subscribe["type"] == "subscribe" && subscribe["payload"]?["operationName"] == "countdown")
+    #expect(subscribe["payload"]?["variables"] == ["start": 3, "delayMs": 0])
+    harness.settle()
+    #expect(seen.elements.isEmpty)
+    attempt.pong()
+    harness.settle()
+    #expect(seen.elements == [.connected])
+  }
+
+  @Test("operations share a socket, have ids of their own, and get their own results in order")
+  func sharing() throws {
+    let harness = try SocketHarness()
+    let first = harness.subscribe()
+    let second = harness.subscribe()
+    let attempt = try harness.last
+    attempt.acknowledge()
+    let third = harness.subscribe()
+    #expect(harness.sockets.attempts.count == 1 && Set(attempt.ids).count == 3)
+    let ids = attempt.ids
+    attempt.next(ids[1], 1)
+    attempt.next(ids[0], 2)
+    attempt.next(ids[1], 3)
+    attempt.next(ids[2], 4)
+    attempt.complete(ids[1])
+    harness.settle()
+    #expect(first.elements == [.connected, .value(2)])
+    #expect(second.elements == [.connected, .value(1), .value(3)] && second.state.value.isCompleted)
+    #expect(third.elements == [.connected, .value(4)])
+  }
+
+  @Test("L5: a disposed subscription is completed on the server, and late messages for it are ignored")
+  func cancelling() throws {
+    let harness = try SocketHarness()
+    let (seen, attempt) = try harness.connected()
+    let sibling = harness.subscribe()
+    seen.dispose()
+    harness.settle()
+    #expect(attempt.messages.last == ["id": .string(attempt.ids[0]), "type": "complete"])
+    attempt.next(attempt.ids[0], 7)
+    attempt.complete(attempt.ids[0])
+    attempt.send(#"{"id":"1","type":"error","payload":[{"message":"late"}]}"#)
+    attempt.send(#"{"id":"nobody","type":"next","payload":{"data":{"countdown":1}}}"#)
+    harness.settle()
+    #expect(seen.elements == [.connected] && !attempt.isDisposed)
+    attempt.next(attempt.ids[1], 8)
+    harness.settle()
+    #expect(sibling.elements.last == .value(8))
+    let again = harness.subscribe()
+    #expect(Set(attempt.ids).count == 3)
+    again.dispose()
+  }
+
+  @Test("a completed operation's id is not used again, and is not completed by the client")
+  func completing() throws {
+    let harness = try SocketHarness()
+    let (seen, attempt) = try harness.connected()
+    attempt.next(attempt.ids[0], 1)
+    attempt.complete(attempt.ids[0])
+    attempt.next(attempt.ids[0], 2)
+    harness.settle()
+    #expect(seen.elements == [.connected, .value(1)] && seen.state.value.isCompleted)
+    let again = harness.subscribe()
+    #expect(attempt.ids.count == 2 && Set(attempt.ids).count == 2)
+    #expect(again.elements.isEmpty && !attempt.messages.contains { $0["type"] == "complete" })
+  }
+
+  @Test("a subscription that is disposed before the socket is ready is never sent")
+  func cancellingEarly() throws {
+    let harness = try SocketHarness()
+    let first = harness.subscribe()
+    let second = harness.subscribe()
+    let attempt = try harness.last
+    attempt.open()
+    first.dispose()
+    attempt.send(#"{"type":"connection_ack"}"#)
+    #expect(attempt.ids.count == 1)
+    second.dispose()
+    harness.settle()
+    #expect(attempt.messages.count == 2)
+  }
+
+  @Test("a socket that is no longer needed is dropped while it is being opened")
+  func dropping() throws {
+    let harness = try SocketHarness()
+    harness.subscribe().dispose()
+    harness.settle()
+    #expect(try harness.last.isDisposed)
+    #expect(harness.scheduler.pendingCount <= 1)
+  }
+
+  @Test("L5: the socket closes some time after its last subscription, unless another comes")
+  func idle() throws {
+    let harness = try SocketHarness()
+    let (seen, attempt) = try harness.connected()
+    seen.dispose()
+    harness.advance(4.9)
+    let next = harness.subscribe()
+    attempt.pong()
+    harness.advance(10)
+    #expect(attempt.closeCode == nil && harness.sockets.attempts.count == 1)
+    next.dispose()
+    harness.advance(5)
+    #expect(attempt.closeCode == 1000 && !attempt.isDisposed)
+    attempt.close(1000)
+    #expect(attempt.isDisposed)
+    harness.advance(600)
+    #expect(harness.sockets.attempts.count == 1)
+  }
+
+  @Test("a subscription that begins while a socket closes uses the next one", arguments: [true, false])
+  func closing(serverAnswers: Bool) throws {
+    let harness = try SocketHarness()
+    let (seen, attempt) = try harness.connected()
+    seen.dispose()
+    harness.advance(5)
+    let next = harness.subscribe()
+    #expect(attempt.ids.count == 1 && harness.sockets.attempts.count == 1)
+    if serverAnswers { attempt.close(1000) } else { harness.advance(5) }
+    harness.settle()
+    #expect(attempt.isDisposed && harness.sockets.attempts.count == 2)
+    try harness.last.acknowledge()
+    try harness.last.pong()
+    harness.settle()
+    #expect(next.elements == [.connected])
+  }
+
+  @Test("a ping of the server's is answered at once with its payload, also before the acknowledgement")
+  func pings() throws {
+    let harness = try SocketHarness()
+    let seen = harness.subscribe()
+    let attempt = try harness.last
+    attempt.open()
+    attempt.send(#"{"type":"ping","payload":{"n":[1]}}"#)
+    attempt.send(#"{"type":"pong"}"#)
+    attempt.send(#"{"type":"connection_ack"}"#)
+    attempt.send(#"{"type":"ping"}"#)
+    #expect(attempt.messages.first == ["type": "pong", "payload": ["n": [1]]])
+    #expect(attempt.messages.last == ["type": "pong"])
+    seen.dispose()
+  }
+
+  @Test("a pong that nobody asked for announces nothing, and later operations are announced by theirs")
+  func unsolicitedPong() throws {
+    let harness = try SocketHarness()
+    let (_, attempt) = try harness.connected()
+    attempt.pong()
+    attempt.pong()
+    let next = harness.subscribe()
+    #expect(next.elements.isEmpty)
+    attempt.pong()
+    harness.settle()
+    #expect(next.elements == [.connected])
+  }
+
+  @Test("operations are sent as fast as the server reads them, so that they fit into what may wait for the socket")
+  func paced() throws {
+    let harness = try SocketHarness()
+    let size = 1 << 20
+    let all = try (0..<12).map { number in
+      let body = "{\"number\":\(number),\"text\":\"\(String(repeating: "x", count: size))\"}"
+      let request = try HTTPRequest(
+        method: .post, url: harness.client.baseURL, body: Data(body.utf8), isReplayable: true)
+      return Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    }
+    for _ in 0..<2 {
+      harness.settle()
+      let attempt = try harness.last
+      attempt.acknowledge()
+      let sentCount = { attempt.state.value.texts.count { $0.hasPrefix("{\"id\":") } }
+      var counts = [sentCount()]
+      while sentCount() < all.count, counts.count < 20 {
+        attempt.pong()
+        counts.append(sentCount())
+      }
+      #expect(attempt.messages.compactMap { $0["payload"]?["number"]?.integerValue } == Array(0..<12))
+      for (count, next) in zip([0] + counts, counts) { #expect((next - count) * size <= WebSocketLimits().unsent / 2) }
+      attempt.pong()
+      attempt.close(1012)
+      harness.advance(1)
+    }
+    #expect(all.allSatisfy { $0.elements.contains(.reconnected) && $0.state.value.error == nil })
+  }
+
+  @Test("an operation that is too large for a shared socket fails alone, and says so")
+  func oversized() throws {
+    let harness = try SocketHarness()
+    let (sibling, attempt) = try harness.connected()
+    let request = try HTTPRequest(
+      method: .post, url: harness.client.baseURL, body: Data(count: (8 << 20) + 1), isReplayable: true)
+    let seen = Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    harness.settle()
+    #expect(seen.state.value.error?.kind == .invalidRequest && attempt.ids.count == 1)
+    #expect(sibling.state.value.error == nil && !attempt.isDisposed)
+  }
+
+  @Test("a subscription with '@defer' is refused before anything is sent, and the error says why")
+  func deferred() throws {
+    struct Slow: GraphQLSubscription {
+      typealias ResponseData = JSONValue
+      static let query: GraphQLDocument = #"subscription slow { a { b ... @defer(label: "c") { c } } }"#
+    }
+    let harness = try SocketHarness()
+    let seen = Seen(Slow().subscribe(on: harness.client))
+    harness.settle()
+    #expect(seen.state.value.error?.kind == .invalidRequest && harness.sockets.attempts.isEmpty)
+    #expect(seen.state.value.error?.message.contains("take '@defer' and '@stream' out") == true)
+  }
+
+  @Test(
+    "a message that the protocol does not have ends the subscriptions with 4004",
+    arguments: [
+      #"{"type":"hello"}"#, #"{"type":"next"}"#, #"{"type":"next","id":"1"}"#, #"{"type":"complete"}"#, "[]", "{",
+      #"{"type":"data","id":"1","payload":{}}"#, "binary",
+    ])
+  func nonsense(text: String) throws {
+    let harness = try SocketHarness()
+    let (seen, attempt) = try harness.connected()
+    if text == "binary" { attempt.sendBinary() } else { attempt.send(text) }
+    harness.settle()
+    #expect(seen.state.value.error?.kind == .badResponse)
+    #expect(attempt.closeCode == 4004 && attempt.isDisposed)
+    harness.advance(600)
+    #expect(harness.sockets.attempts.count == 1)
+  }
+
+  @Test("an operation's errors end it alone, and no complete is sent for it")
+  func operationErrors() throws {
+    let harness = try SocketHarness()
+    let (seen, attempt) = try harness.connected()
+    let sibling = harness.subscribe()
+    attempt.send(
+      #"{"id":"\#(attempt.ids[0])","type":"error","payload":[{"message":"no","extensions":{"code":"NO"}}]}"#)
+    attempt.next(attempt.ids[1], 5)
+    harness.settle()
+    #expect(seen.state.value.error?.graphQLErrors.first?.code == "NO")
+    #expect(sibling.elements.last == .value(5))
+    #expect(!attempt.messages.contains { $0["type"] == "complete" })
+  }
+
+  @Test("a socket cannot be suspended for one subscription")
+  func suspending() throws {
+    let harness = try SocketHarness()
+    var countdown = Countdown(1)
+    countdown.buffering = .suspend
+    #expect(harness.subscribe(countdown).state.value.error?.kind == .invalidRequest)
+    #expect(harness.sockets.attempts.isEmpty)
+  }
+
+  @Test("the older protocol: start, data, stop, an error as one object, and keep-alives before the acknowledgement")
+  func legacy() throws {
+    let harness = try SocketHarness(legacy: true)
+    let first = harness.subscribe()
+    let second = harness.subscribe()
+    let attempt = try harness.last
+    #expect(attempt.request.subprotocols == ["graphql-ws"])
+    attempt.open()
+    attempt.send(#"{"type":"ka"}"#)
+    attempt.send(#"{"type":"connection_ack"}"#)
+    #expect(attempt.messages.map { $0["type"] } == ["start", "start"])
+    attempt.next(attempt.ids[0], 4)
+    attempt.send(#"{"id":"\#(attempt.ids[1])","type":"error","payload":{"message":"no"}}"#)
+    harness.settle()
+    #expect(first.elements == [.connected, .value(4)])
+    #expect(second.state.value.error?.graphQLErrors.first?.message == "no")
+    first.dispose()
+    harness.settle()
+    #expect(attempt.messages.last == ["id": .string(attempt.ids[0]), "type": "stop"])
+  }
+
+  @Test("the older protocol's keep-alives are missed only once the first has come", arguments: [true, false])
+  func keepAlive(sends: Bool) throws {
+    let harness = try SocketHarness(legacy: true)
+    let (seen, attempt) = try harness.connected()
+    if sends {
+      for _ in 0..<5 {
+        attempt.send(#"{"type":"ka"}"#)
+        harness.advance(29)
+      }
+      #expect(!attempt.isDisposed && attempt.state.value.pings == 1)
+      // A keep-alive that is as frequent as a silence is long may come a little later.
+      harness.advance(2)
+      attempt.send(#"{"type":"ka"}"#)
+      harness.advance(39)
+      #expect(!attempt.isDisposed && attempt.state.value.pings == 1)
+      harness.advance(1)
+      #expect(attempt.isDisposed && attempt.closeCode == 4499)
+    } else {
+      harness.advance(30)
+      #expect(!attempt.isDisposed && attempt.state.value.pings == 2)
+      harness.advance(10)
+      #expect(attempt.isDisposed)
+    }
+    #expect(seen.elements.count == 2)
+  }
+
+  @Test("connection_error refuses the connection, on either protocol", arguments: [true, false])
+  func connectionError(legacy: Bool) throws {
+    let harness = try SocketHarness(legacy: legacy)
+    let seen = harness.subscribe()
+    for _ in 0..<2 {
+      try harness.last.open()
+      try harness.last.send(#"{"type":"connection_error","payload":{"message":"Could not verify JWT"}}"#)
+      harness.settle()
+    }
+    #expect(harness.sockets.attempts.count == 2)
+    #expect(seen.state.value.error?.isForbidden == true)
+    #expect(seen.state.value.error?.message.contains("Could not verify JWT") == true)
+  }
+}

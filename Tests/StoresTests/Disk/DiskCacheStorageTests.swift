@@ -1,0 +1,154 @@
+import Foundation
+import GraphQLClient
+import GraphQLClientTesting
+import HTTPClientCore
+import HTTPMiddlewares
+import StoresTestSupport
+import Streams
+import Testing
+
+@testable import Stores
+
+@Suite("responses in files")
+struct DiskCacheStorageTests {
+  let folder = TemporaryFolder()
+
+  private struct GetThing: APISession {
+    typealias ResponseType = HTTPResponse
+    var query = "thing"
+    var token: String?
+    var path: String { query }
+    var headers: HTTPHeaders {
+      get throws {
+        var headers: HTTPHeaders = ["Accept": "text/plain", "X-Tenant": "CANARY-tenant"]
+        if let token { try headers.set("Authorization", to: token) }
+        return headers
+      }
+    }
+    let responseParser = ResponseParser<HTTPResponse>.response
+  }
+
+  private static let first: ScriptedResponse = .response(
+    headers: [
+      "Content-Type": "application/x-a", "ETag": "\"v1\"", "Cache-Control": "no-cache", "Vary": "X-Tenant, Accept",
+      "Set-Cookie": "CANARY-cookie",
+      "X-Text": "\"ü\\",
+    ], body: Data([0, 1, 0xFF]))
+
+  /// A client as a process has it that has just started.
+  private func client(_ transport: ScriptedTransport, _ storage: (any CacheStorage)? = nil) throws -> APIClient {
+    try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+      middlewares: .standard(cache: storage ?? DiskCacheStorage(folder: folder.url)))
+  }
+
+  @Test func `a process that is started again works from a 304`() async throws {
+    let transport = ScriptedTransport()
+    transport.expect(.any, Self.first)
+    _ = try await GetThing().get(on: client(transport)).value
+    transport.expect(.any, .response(status: 304, headers: ["ETag": "\"v1\""]))
+    let response = try await GetThing().get(on: client(transport)).value
+    #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, "\"v1\""])
+    #expect(response.head.source == .validatedCache && response.body == Data([0, 1, 0xFF]))
+    #expect(response.head.headers["X-Text"] == "\"ü\\" && response.head.headers["Set-Cookie"] == nil)
+  }
+
+  @Test func `S3 and F4: files show no URL, owner, cookie or field of the request, and owners find their own`()
+    async throws
+  {
+    let transport = ScriptedTransport()
+    for token in ["CANARY-token-1", "CANARY-token-2"] {
+      transport.expect(
+        .any,
+        .response(headers: ["Cache-Control": "max-age=600", "Vary": "X-Tenant"], body: Data(token.suffix(1).utf8)))
+      _ = try await GetThing(query: "CANARY-query", token: token).get(on: client(transport)).value
+    }
+    transport.expect(.any, Self.first)
+    _ = try await GetThing(token: "CANARY-token-1").get(on: client(transport)).value
+    #expect(folder.records.count == 3)
+    for name in folder.files {
+      let bytes = try Data(contentsOf: folder.url.appendingPathComponent(name))
+      #expect(bytes.range(of: Data("CANARY".utf8)) == nil && !name.contains("CANARY"))
+    }
+    for token in ["CANARY-token-1", "CANARY-token-2"] {
+      let response = try await GetThing(query: "CANARY-query", token: token).get(on: client(transport)).value
+      #expect(response.body == Data(token.suffix(1).utf8))
+    }
+    #expect(transport.requests.count == 3)
+  }
+
+  @Test func `S1: an owner's responses can be removed, from the files, too`() async throws {
+    let transport = ScriptedTransport(scheduler: ConcurrentScheduler())
+    transport.always(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("a".utf8)))
+    let storage = try DiskCacheStorage(folder: folder.url)
+    let owners = RequestOwners.named { $0.headers["Authorization"] ?? "" }
+    var client = try client(transport, storage)
+    client.middlewares = [CacheMiddleware(storage, owners: owners)]
+    for token in ["a", "b"] { _ = try await GetThing(token: token).get(on: client).value }
+    try storage.removeAll(of: "a")
+    #expect(folder.records.count == 1)
+    for token in ["a", "b"] { _ = try await GetThing(token: token).get(on: client).value }
+    #expect(transport.requests.count == 3)
+    try storage.removeAll(of: nil)
+    #expect(folder.records == [])
+  }
+
+  @Test func `F4: a sign-out removes the account's files, also those of a process before it`() async throws {
+    let transport = ScriptedTransport(scheduler: ConcurrentScheduler())
+    transport.always(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("1".utf8)))
+    let tokens = InMemoryTokenProvider { _ in .never() }
+    func client() throws -> APIClient {
+      var client = try self.client(transport)
+      client.middlewares = .standard(tokens: tokens, cache: try DiskCacheStorage(folder: folder.url))
+      return client
+    }
+    for account in ["A", "B"] {
+      tokens.setToken(AccessToken("token of \(account)", account: account))
+      for query in ["thing", "other"] { _ = try await GetThing(query: query).get(on: client()).value }
+    }
+    #expect(folder.records.count == 4)
+    tokens.setToken(nil)
+    try client().middlewares.signOut(AccessToken("another token of A", account: "A"))
+    #expect(folder.records.count == 2)
+    for (account, source) in [("B", false), ("A", true)] {
+      tokens.setToken(AccessToken("token of \(account)", account: account))
+      let response = try await GetThing().get(on: client()).value
+      #expect((response.head.source == .network) == source)
+    }
+  }
+
+  @Test func `F4: a response that is read from a file during the sign-out does not stay in memory`() async throws {
+    let response = CachedResponse(
+      response: HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: Data("a".utf8)),
+      requestTime: 0, responseTime: 0, varyingValues: [])
+    let storage = try DiskCacheStorage(folder: folder.url)
+    for round in 0..<200 {
+      let key = CacheKey(url: "http://a.example/\(round)", owner: "A")
+      try DiskCacheStorage(folder: folder.url).store([response], for: key)
+      await withTaskGroup(of: Void.self) { tasks in
+        tasks.addTask { _ = storage.responses(for: key) }
+        tasks.addTask { try? storage.removeAll(of: "A") }
+      }
+      #expect(storage.responses(for: key).isEmpty)
+    }
+  }
+
+  @Test func `F2: what is damaged, or cannot be written, is not there, and no request fails for it`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, Self.first)
+    _ = try await GetThing().get(on: client(transport)).value
+    let record = try #require(folder.records.first)
+    let file = folder.url.appendingPathComponent(record)
+    let whole = try Data(contentsOf: file)
+    for position in stride(from: 0, to: whole.count, by: 7) {
+      var damaged = whole
+      damaged[position] ^= 4
+      try damaged.write(to: file)
+      let response = try await GetThing().get(on: client(transport)).value
+      #expect(response.head.source == .network && transport.requests.last?.headers["If-None-Match"] == nil)
+    }
+    let client = try client(transport)
+    try FileManager.default.removeItem(at: folder.url)
+    #expect(try await GetThing(query: "other").get(on: client).value.head.status == 200)
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Glibc
+import StoresTestSupport
+import Testing
+
+@testable import Stores
+
+@Suite("the machine's file system")
+struct SystemFileSystemTests {
+  private let folder = TemporaryFolder()
+  private let files = SystemFileSystem()
+
+  init() throws {
+    try files.makeFolder(folder.url.path)
+  }
+
+  @Test func `D1: a new file is made by this very call`() throws {
+    let path = folder.path("new")
+    try files.close(files.open(path, .create))
+    let error = #expect(throws: FileError.self) { try files.close(files.open(path, .create)) }
+    #expect(error == FileError(code: EEXIST, call: "open", file: "new"))
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a pipe or a device is not read, since it may have no end`() throws {
+    try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
+    try files.makeFolder(folder.path("folder"))
+    for (path, code) in [(folder.path("pipe"), ENOTSUP), ("/dev/zero", ENOTSUP), (folder.path("folder"), EISDIR)] {
+      let error = #expect(throws: FileError.self) { try files.close(files.open(path, .read)) }
+      #expect(error?.code == code && error?.isOfOneFile == true)
+    }
+  }
+
+  @Test(arguments: [FileMode.create, .lock])
+  func `D1: a file is made through no link`(mode: FileMode) throws {
+    let (link, target) = (folder.path("link"), folder.path("target"))
+    try #require(symlink(target, link) == 0)
+    #expect(throws: FileError.self) { try files.close(files.open(link, mode)) }
+    #expect(access(target, F_OK) != 0)
+  }
+}

@@ -1,0 +1,163 @@
+import GraphQLClient
+import HTTPClientCore
+import Stores
+import StoresTestSupport
+import Streams
+import StreamsTesting
+import TestSupport
+import Testing
+
+/// What a server pushes, in a store.
+@Suite struct LiveStoreTests {
+  private let server = FakeServer<String, String>()
+  private let events = PublishSubject<LiveEvent<String>>()
+  private let scheduler = TestScheduler()
+
+  private func store() -> Store<String, String> {
+    var configuration = StoreConfiguration<String>()
+    configuration.clock = .scheduler(scheduler)
+    configuration.idleTime = nil
+    return Store(partialFetch: { [server] in server.fetch($0) }, configuration: configuration)
+  }
+
+  /// Follows the key "k": what is pushed is appended, unless it is there.
+  private func follow(_ store: Store<String, String>) -> Recorder<LiveEvent<String>> {
+    Recorder(
+      store.follow("k", events.asObservable(), scheduler: scheduler) { live, value in
+        value.contains(live) ? nil : value + live
+      })
+  }
+
+  @Test("a pushed value is seen by each watcher once, and in order")
+  func watchers() {
+    let store = store()
+    let watchers = (0..<2).map { _ in Recorder(store.values("k")) }
+    let following = follow(store)
+    store.save("", for: "k")
+    for live in ["a", "b", "c"] { events.onNext(.value(live)) }
+    for watcher in watchers { #expect(watcher.take() == ["", "a", "ab", "abc"]) }
+    #expect(following.take() == [.value("a"), .value("b"), .value("c")])
+    #expect(server.count == 0)
+  }
+
+  @Test("a pushed value that changes nothing wakes nobody")
+  func same() {
+    let store = store()
+    let following = follow(store)
+    store.save("a", for: "k")
+    let watcher = Recorder(store.values("k"))
+    events.onNext(.value("a"))
+    #expect(watcher.take() == ["a"] && following.take() == [.value("a")])
+  }
+
+  @Test("L8: a response that was asked for before a pushed value does not undo it")
+  func lateResponse() {
+    let store = store()
+    let following = follow(store)
+    store.save("", for: "k")
+    let watcher = Recorder(store.stream("k", .cacheAndNetwork).compactMap(\.value).distinctUntilChanged())
+    #expect(server.count == 1)
+    events.onNext(.value("a"))
+    server[0].answer("")
+    #expect(watcher.take() == ["", "a"])
+    // It is requested again after a pause, since it may have had other news.
+    #expect(server.count == 1)
+    scheduler.advance(by: .seconds(1))
+    #expect(server.count == 2)
+    server[1].answer("za")
+    #expect(watcher.take() == ["za"] && following.take().count == 1)
+  }
+
+  @Test("L8: a value that is pushed before there is one is in the next response")
+  func withoutValue() {
+    let store = store()
+    let following = follow(store)
+    let watcher = Recorder(store.stream("k", .cacheAndNetwork).compactMap(\.value).distinctUntilChanged())
+    events.onNext(.value("a"))
+    server[0].answer("")
+    #expect(store.peek("k")?.value == "a")
+    scheduler.advance(by: .seconds(1))
+    #expect(server.count == 2)
+    server[1].answer("a")
+    #expect(watcher.take().last == "a" && following.take().count == 1)
+  }
+
+  @Test(
+    "L2: what is watched is fetched again after a gap",
+    arguments: [
+      LiveEvent<String>.connected, .reconnected, .dropped(3),
+    ])
+  func gaps(event: LiveEvent<String>) {
+    let store = store()
+    let following = follow(store)
+    let watcher = Recorder(store.stream("k", .cacheFirst))
+    server[0].answer("old")
+    events.onNext(event)
+    #expect(server.count == 2)
+    server[1].answer("new")
+    #expect(watcher.take().last?.value == "new" && following.take() == [event])
+  }
+
+  @Test("nothing is fetched without a gap, or without a watcher")
+  func noGap() {
+    let store = store()
+    let following = follow(store)
+    store.save("a", for: "k")
+    events.onNext(.reconnected)
+    #expect(server.count == 0)
+    let watcher = Recorder(store.stream("k", .cacheFirst))
+    server[0].answer("b")
+    events.onNext(.disconnected(RequestError(.connectionLost, "Cut."), retryAfter: .zero))
+    events.onNext(.resumed)
+    #expect(server.count == 1 && watcher.take().last?.value == "b" && following.take().count == 3)
+  }
+
+  @Test("a request for what was missed that fails in an outage is made again, until it succeeds")
+  func outage() {
+    let store = store()
+    let following = follow(store)
+    let watcher = Recorder(store.stream("k", .cacheFirst))
+    server[0].answer("old")
+    events.onNext(.reconnected)
+    for index in 1...5 {
+      server[index].fail(RequestError(.cannotConnect, "Refused."))
+      scheduler.advance(by: .seconds(60))
+      #expect(server.count == index + 2)
+    }
+    server[6].answer("new")
+    scheduler.advance(by: .seconds(600))
+    #expect(server.count == 7 && watcher.take().last?.value == "new")
+    following.dispose()
+    #expect(scheduler.pendingCount == 0)
+  }
+
+  @Test("a request that the server refuses is not made again, and nothing is after the end")
+  func refusal() {
+    let store = store()
+    let following = follow(store)
+    let watcher = Recorder(store.stream("k", .cacheFirst))
+    server[0].fail(RequestError(.httpStatus, "No.", status: 404))
+    scheduler.advance(by: .seconds(600))
+    #expect(server.count == 1)
+    events.onNext(.reconnected)
+    following.dispose()
+    server[1].fail(RequestError(.cannotConnect, "Refused."))
+    scheduler.advance(by: .seconds(600))
+    #expect(server.count == 2 && watcher.take().last?.value == nil)
+  }
+
+  @Test("optimistic changes stay on top of what is pushed, and it remains when they fail")
+  func optimistic() {
+    let store = store()
+    let following = follow(store)
+    store.save("", for: "k")
+    let watcher = Recorder(store.values("k"))
+    let answer = PublishSubject<String>()
+    let change = Recorder(
+      store.mutate("k", optimistic: { $0.map { $0 + "!" } }, send: { answer.asObservable() }))
+    events.onNext(.value("a"))
+    answer.onError(Failure())
+    #expect(watcher.take() == ["", "!", "a!", "a"])
+    #expect(change.error.value is Failure && following.take().count == 1)
+  }
+}

@@ -1,0 +1,260 @@
+import Foundation
+import HTTPClientCore
+import StoresTestSupport
+import Streams
+import TestSupport
+import Testing
+
+@testable import Stores
+
+/// What stays of a store when it is released, for the next one of its account.
+@Suite(.timeLimit(.minutes(2))) struct AccountStorageTests {
+  private let folder = TemporaryFolder()
+  private let server = FakeServer<String, String>()
+
+  /// Holds the lock of the only partition in the folder, as another process does.
+  private func lock() throws -> @Sendable () -> Void {
+    let files = SystemFileSystem()
+    let name = try #require(folder.files.first { $0.hasSuffix("/lock") })
+    let lock = try files.open(folder.path(name), .lock)
+    try #require(try files.tryLock(lock))
+    return { try? files.close(lock) }
+  }
+
+  private func store(
+    _ fileSystem: some FileSystem = SystemFileSystem(), writing: StoreConfiguration<String>.Writing = .through,
+    onError: @escaping @Sendable (any Error) -> Void = { _ in }
+  ) throws -> Store<String, String> {
+    var configuration = StoreConfiguration<String>()
+    configuration.writing = writing
+    configuration.onStorageError = onError
+    return Store(
+      partialFetch: server.fetch, configuration: configuration,
+      sourceOfTruth: try DiskCache(folder: folder.url, coder: .json, fileSystem: fileSystem))
+  }
+
+  @Test func `the next store of a folder finds what the one before has not written yet`() async throws {
+    var first: Store<String, String>? = try store(writing: .behind)
+    let next = try store()
+    let unlock = try lock()
+    await first?.save("v", for: "k")
+    await first?.save("w", for: "l")
+    await first?.remove("l")
+    first = nil
+    #expect(Recorder(next.get("k", .cacheOnly)).take().first?.value == "v")
+    #expect(Recorder(next.get("l", .cacheOnly)).error.value as? StoreError == .notCached)
+    unlock()
+    await next.update("k") { $0 += "2" }
+    #expect(try DiskCache<String, String>(folder: folder.url).read("k")?.value == "v2")
+  }
+
+  @Test(arguments: [false, true])
+  func `D3: what could not be removed, replaced or invalidated is not current in the next store, either`(
+    isReopened: Bool
+  ) async throws {
+    let files = FaultyFileSystem()
+    let errors = Mutable(0)
+    var first: Store<String, String>? = try store(files) { _ in errors.update { $0 += 1 } }
+    for key in ["removed", "replaced", "invalidated"] { await first?.save("old", for: key) }
+    files.fail(call: 0, isLasting: true)
+    await first?.remove("removed")
+    await first?.save("new", for: "replaced")
+    await first?.invalidate("invalidated")
+    #expect(errors.value == 3)
+    first = nil
+    files.fail(call: nil)
+    let next = try store()
+    #expect(Recorder(next.get("removed", .cacheOnly)).error.value as? StoreError == .notCached)
+    #expect(Recorder(next.get("replaced", .cacheOnly)).error.value as? StoreError == .notCached)
+    #expect(Recorder(next.get("invalidated", .cacheOnly)).brief() == ["old disk ~"])
+    // It is done when the device works again, and then nothing is suspected any more.
+    await next.save("v", for: "other")
+    let cache = try DiskCache<String, String>(folder: folder.url)
+    #expect(try Set(cache.keys()) == ["invalidated", "other"])
+    #expect(try cache.read("invalidated")?.isInvalidated == true)
+  }
+
+  @Test func `D3: what the device refused is done when it works again, also if nothing else is written`() async throws {
+    let files = FaultyFileSystem()
+    let store = try store(files)
+    for key in ["removed", "invalidated"] { await store.save("v", for: key) }
+    files.fail(call: 0, isLasting: true)
+    await store.remove("removed")
+    await store.invalidate("invalidated")
+    files.fail(call: nil)
+    let cache = try DiskCache<String, String>(folder: folder.url)
+    while try cache.keys().contains("removed") { try await Task.sleep(for: .milliseconds(10)) }
+    while try cache.read("invalidated")?.isInvalidated == false { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(await store.flush() == nil)
+  }
+
+  @Test func `D3: what always fails does not keep other work from being tried again`() async throws {
+    let truth = StubbornTruth()
+    let store = Store<String, String>(partialFetch: server.fetch, sourceOfTruth: truth)
+    let keys = (0..<100).map { "stubborn \($0)" } + (0..<30).map { "\($0)" }
+    for key in keys { await store.save("v", for: key) }
+    truth.isAway.update { $0 = true }
+    for key in keys { await store.remove(key) }
+    truth.isAway.update { $0 = false }
+    #expect(await store.flush() != nil)
+    while !truth.keys().allSatisfy({ $0.hasPrefix("stubborn") }) { try await Task.sleep(for: .milliseconds(10)) }
+    // Without an identity, a source of truth is tried again for as long as its store is there.
+    #expect(await store.flush() != nil)
+  }
+
+  @Test func `D7: removals and invalidations that meet a lock count at once, and are done when it is free`()
+    async throws
+  {
+    let files = SystemFileSystem(lockTimeout: .milliseconds(20))
+    let errors = Monitor(0)
+    var first: Store<String, String>? = try store(files) { _ in errors.update { $0 += 1 } }
+    for key in ["a", "b"] { await first?.save("v", for: key) }
+    let unlock = try lock()
+    await first?.remove("a")
+    await first?.invalidate("b")
+    first = nil
+    #expect(try await errors.wait { $0 >= 2 } >= 2)
+    unlock()
+    let cache = try DiskCache<String, String>(folder: folder.url)
+    while try cache.read("b")?.isInvalidated == false { try await Task.sleep(for: .milliseconds(10)) }
+    while try cache.keys().contains("a") { try await Task.sleep(for: .milliseconds(10)) }
+  }
+
+  @Test func `S1: a sign-out whose lock is busy is an error, and is carried out when it is free`() async throws {
+    let files = SystemFileSystem(lockTimeout: .milliseconds(20))
+    let first = try store(files)
+    await first.save("secret", for: "k")
+    let unlock = try lock()
+    await #expect(throws: FileError.self) { try await first.signOut() }
+    unlock()
+    // Whoever opens the folder first: the next session, or this one's next attempt.
+    let next = try store()
+    #expect(Recorder(next.get("k", .cacheOnly)).error.value as? StoreError == .notCached)
+    await next.save("next", for: "k")
+    try await first.signOut()
+    await next.save("next", for: "l")
+    #expect(Recorder(next.get("k", .cacheOnly)).take().first?.value == "next")
+    #expect(folder.records.count == 2)
+  }
+
+  @Test func `A2: a sign-out ends all stores of the folder, whatever they have queued`() async throws {
+    let (first, second) = (try store(writing: .behind), try store())
+    await second.save("v", for: "k")
+    let watch = Recorder(second.stream("k", .cacheOnly))
+    let get = Recorder(second.get("l", .networkOnly))
+    let unlock = try lock()
+    for number in 0..<20 { await first.save("secret", for: "\(number)") }
+    async let signOut: Void = first.signOut()
+    unlock()
+    try await signOut
+    #expect(folder.records == [] && watch.isCompleted.value)
+    #expect(get.error.value as? StoreError == .signedOut)
+    server[0].answer("late")
+    await second.save("late", for: "k")
+    await second.flush()
+    #expect(folder.records == [])
+    try await store().save("next", for: "k")
+    #expect(folder.records.count == 1)
+  }
+
+  @Test func `A2: a store of another process ends as signed out at its next write`() async throws {
+    let mine = try store()
+    await mine.save("v", for: "k")
+    let watch = Recorder(mine.stream("k", .cacheOnly))
+    // As another process does, which has a generation of its own.
+    try DiskCache<String, String>(folder: folder.url).signOut()
+    await mine.save("late", for: "k")
+    #expect(watch.isCompleted.value && folder.records == [])
+    #expect(Recorder(mine.get("k")).error.value as? StoreError == .signedOut)
+    // The next session in this process is none of its business.
+    let next = try store()
+    await next.save("next", for: "k")
+    #expect(mine.hasEnded && !next.hasEnded && folder.records.count == 1)
+    try await mine.signOut()
+    #expect(folder.records.count == 1)
+  }
+
+  @Test func `A3: what a refusal hides stays hidden in the next store and process, until a request succeeds`()
+    async throws
+  {
+    var first: Store<String, String>? = try store()
+    await first?.save("hidden", for: "k")
+    let read = Recorder(try #require(first).get("l", .networkOnly))
+    server[0].fail(RequestError(.httpStatus, "", status: 401))
+    while read.error.value == nil { await Task.yield() }
+    #expect(
+      folder.files.contains { $0.hasSuffix("/refused") }, "A reader gets the refusal when the next process has it")
+    first = nil
+    for _ in 0..<2 {
+      let next = try store()
+      #expect(next.peek("k") == nil)
+      #expect(Recorder(next.get("k", .cacheOnly)).error.value as? StoreError == .notCached)
+    }
+    let next = try store()
+    let get = Recorder(next.get("k", .cacheFirst))
+    #expect(server.count == 2)
+    server[1].answer("new")
+    try await get.waitForCompletion()
+    await next.save("v", for: "m")
+    await next.flush()
+    #expect(!folder.files.contains { $0.hasSuffix("/refused") })
+    #expect(Recorder(try store().get("m", .cacheOnly)).take().first?.value == "v")
+  }
+
+  @Test func `D3: a record that cannot be read is reported by a change of all, and is out of date`() async throws {
+    let files = FaultyFileSystem()
+    let cache = try DiskCache<String, String>(folder: folder.url)
+    for key in ["a", "b", "c"] { try cache.write(StoredValue("v", writtenAt: .now()), for: key) }
+    let errors = Mutable(0)
+    let mine = try store(files) { _ in errors.update { $0 += 1 } }
+    let broken = try #require(folder.records.first)
+    files.failReading(ofFilesEndingWith: String(broken.suffix(20)))
+    await mine.invalidateAll()
+    files.failReading(ofFilesEndingWith: nil)
+    #expect(errors.value == 1)
+    for key in ["a", "b", "c"] { #expect(Recorder(mine.get(key, .cacheOnly)).brief() == ["v disk ~"]) }
+    let marked = try ["a", "b", "c"].filter { try cache.read($0)?.isInvalidated == true }
+    #expect(marked.count == 2)
+  }
+
+  @Test func `an invalidation reaches what another process has written`() async throws {
+    let mine = try store()
+    let other = try DiskCache<String, String>(folder: folder.url)
+    for key in ["a", "b", "c"] { try other.write(StoredValue("v", writtenAt: .now()), for: key) }
+    await mine.invalidate("a")
+    #expect(try other.read("a")?.isInvalidated == true && other.read("b")?.isInvalidated == false)
+    await mine.invalidateAll { $0 != "c" }
+    #expect(try other.read("b")?.isInvalidated == true && other.read("c")?.isInvalidated == false)
+    let change = Recorder(mine.mutateAll(optimistic: { $1 + "!" }, send: { .just("w") }, keyForResponse: { _ in "w" }))
+    try await change.waitForCompletion()
+    #expect(try other.read("c")?.value == "v!")
+  }
+
+  @Test func `a store without a source that has an identity is busy as long as it alone knows something`() async {
+    let truth = FlakyTruth()
+    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    await store.save("old", for: "k")
+    #expect(!store.isBusy)
+    truth.failing.update { $0 = [.remove] }
+    await store.remove("k")
+    #expect(store.isBusy)
+    truth.failing.update { $0 = [] }
+    await store.save("v", for: "l")
+    #expect(!store.isBusy && truth.read(unconditionally: "k") == nil)
+  }
+}
+
+/// A source of truth that never removes some of its values, and none while it is away.
+private final class StubbornTruth: SourceOfTruth {
+  let isAway = Mutable(false)
+  private let truth = MemoryTruth<String, String>()
+
+  func read(_ key: String) throws -> StoredValue<String>? { truth.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String) throws { truth.write(stored, for: key) }
+  func remove(_ key: String) throws {
+    if isAway.value || key.hasPrefix("stubborn") { throw CancellationError() }
+    truth.remove(key)
+  }
+  func removeAll() throws { truth.removeAll() }
+  func keys() -> [String] { truth.keys() }
+}

@@ -1,0 +1,109 @@
+import HTTPClientCore
+import StoresTestSupport
+import Streams
+import TestSupport
+import Testing
+
+@testable import Stores
+
+/// What becomes of changes that an asynchronous source of truth did not take at first.
+@Suite(.timeLimit(.minutes(1))) struct SharedQueueTests {
+  private let shared = SharedTruth.Server()
+
+  private func queue() -> SharedQueue<String, String> {
+    let queue = SharedQueue(SharedTruth(shared), scheduler: ConcurrentScheduler()) { _ in }
+    // As a store does: a change that is given a new version wins over what the source has.
+    queue.setNotice { _, notice in
+      if case .renamed(_, let greater) = notice { EntryVersion(time: greater.time + 1, writer: 1) } else { nil }
+    }
+    return queue
+  }
+
+  private func stored(_ value: String, _ version: Int64) -> StoredValue<String> {
+    StoredValue(value, writtenAt: .now(), version: EntryVersion(time: version, writer: 1))
+  }
+
+  private func make(_ work: SharedQueue<String, String>.Work, in queue: SharedQueue<String, String>) async {
+    _ = queue.add(work, for: "k", completion: nil)
+    queue.begin("k")
+    await withCheckedContinuation { continuation in queue.settle("k") { _ in continuation.resume() } }
+  }
+
+  @Test func `F1: an invalidation does not bring back what was written before others wrote`() async {
+    let (late, other) = (queue(), queue())
+    shared.refused.update { $0["k"] = 2 }
+    await make(.write(stored("old", 1), isResponse: false), in: late)
+    shared.refused.update { $0 = [:] }
+    await make(.write(stored("new", 2), isResponse: false), in: other)
+    await make(.invalidate(EntryVersion(time: 3, writer: 1)), in: late)
+    #expect(shared.value("k")?.value == "new")
+    #expect(shared.value("k")?.isInvalidated == true)
+  }
+
+  @Test func `F1: a change that the source has not refused wins over what this process had not seen`() async {
+    let (one, other) = (queue(), queue())
+    await make(.write(stored("new", 2), isResponse: false), in: other)
+    await make(.write(stored("newer", 1), isResponse: false), in: one)
+    #expect(shared.value("k")?.value == "newer")
+  }
+
+  @Test func `what has failed is tried again some at a time`() async {
+    let truth = CountingTruth()
+    let queue = SharedQueue(truth, scheduler: ConcurrentScheduler()) { _ in }
+    truth.isAway.update { $0 = true }
+    for number in 0..<1_000 {
+      _ = queue.add(.remove(EntryVersion(time: 1, writer: 1)), for: number, completion: nil)
+      queue.begin(number)
+    }
+    for number in 0..<1_000 {
+      await withCheckedContinuation { continuation in queue.settle(number) { _ in continuation.resume() } }
+    }
+    truth.isAway.update { $0 = false }
+    truth.counts.update { $0 = (0, 0) }
+    let unwritten = await withCheckedContinuation { continuation in queue.flush { continuation.resume(returning: $0) } }
+    #expect(unwritten == 0)
+    #expect((2...64).contains(truth.counts.value.greatest))
+  }
+
+  @Test(arguments: [true, false])
+  func `a source that ignores its cancellation keeps a flush and a close for twice its time limit at most`(
+    isRemoval: Bool
+  ) async throws {
+    let errors = Mutable<[StoreError]>([])
+    var configuration = StoreConfiguration<String>()
+    configuration.onStorageError = { error in
+      if let error = error as? StoreError { errors.update { $0.append(error) } }
+    }
+    let store = Store<String, String>(configuration: configuration, sourceOfTruth: SharedTruth(shared)) { _ in .never()
+    }
+    shared.stall()
+    if isRemoval { try? await store.clear() }
+    await store.save("v", for: "k")
+    #expect(await store.flush() == .unwritten(count: isRemoval ? 2 : 1))
+    await store.close()
+    #expect(errors.value == [.unwritten(count: isRemoval ? 2 : 1)])
+    // What is missing is not given up.
+    shared.resume()
+    try await shared.wait { $0["k"]?.value == "v" }
+  }
+}
+
+/// A source of truth that counts the removals that run at the same time.
+private final class CountingTruth: AsyncSourceOfTruth {
+  let isAway = Mutable(false)
+  let counts = Mutable((now: 0, greatest: 0))
+
+  func read(_ key: Int) async throws -> StoredValue<String>? { nil }
+  func write(_ stored: StoredValue<String>, for key: Int, isResponse: Bool) async throws -> SourceWriteResult { .done }
+  func invalidate(_ key: Int, version: EntryVersion) async throws -> SourceWriteResult { .done }
+  func removeAll(version: EntryVersion) async throws {}
+  func keys() async throws -> [Int] { [] }
+
+  func remove(_ key: Int, version: EntryVersion) async throws -> SourceWriteResult {
+    if isAway.value { throw CancellationError() }
+    counts.update { $0 = ($0.now + 1, max($0.greatest, $0.now + 1)) }
+    defer { counts.update { $0.now -= 1 } }
+    for _ in 0..<10 { await Task.yield() }
+    return .done
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Stores
+import StoresTestSupport
+import Streams
+import TestSupport
+import Testing
+
+/// What a reader that never returns from its result costs the others, and what a watcher costs a change in several steps.
+@Suite(.timeLimit(.minutes(1))) struct StalledReaderTests {
+  private let network = FakeServer<String, String>()
+  private let truth = MemoryTruth<String, String>()
+  private let gate = DispatchSemaphore(value: 0)
+
+  private func store() -> Store<String, String> { Store(partialFetch: network.fetch, sourceOfTruth: truth) }
+
+  @Test(arguments: [true, false]) func `E1: a reader that stalls stops no other one`(isSuccess: Bool) async throws {
+    let store = store()
+    let stalled = store.get("k", .networkOnly).subscribe(onNext: { _ in gate.wait() }, onError: { _ in gate.wait() })
+    let seen = Monitor(false)
+    let other = store.get("k", .networkOnly).subscribe(
+      onNext: { _ in seen.update { $0 = true } }, onError: { _ in seen.update { $0 = true } })
+    Thread.detachNewThread { [network] in if isSuccess { network[0].answer("v") } else { network[0].fail() } }
+    try await seen.wait { $0 }
+    gate.signal()
+    for reading in [stalled, other] { reading.dispose() }
+  }
+
+  @Test func `S1: a reader that stalls does not keep a sign-out from removing everything`() async throws {
+    let store = store()
+    await store.save("secret", for: "k")
+    let stalled = store.get("other", .networkOnly).subscribe(onError: { _ in gate.wait() })
+    // It returns when the reader does, whom it has called.
+    async let signOut: Void = store.signOut()
+    while truth.read("k") != nil { await Task.yield() }
+    gate.signal()
+    try await signOut
+    stalled.dispose()
+  }
+
+  @Test func `E1: readers that stall at what is written to files keep no thread of Swift's pool`() async throws {
+    let folder = TemporaryFolder()
+    let store = Store(partialFetch: network.fetch, sourceOfTruth: try DiskCache(folder: folder.url))
+    let (count, entered) = (16, Monitor(0))
+    let stalled = (0..<count).map { number in
+      store.get("\(number)", .networkOnly).subscribe(onNext: { _ in
+        entered.update { $0 += 1 }
+        gate.wait()
+      })
+    }
+    for number in 0..<count { network[number].answer("v") }
+    try await entered.wait { $0 == count }
+    for _ in stalled { gate.signal() }
+    for reading in stalled { reading.dispose() }
+  }
+
+  @Test func `E1: a watcher that stalls does not keep other keys from being invalidated`() async throws {
+    let (store, keys) = (store(), ["a", "b", "c", "d"])
+    for key in keys { await store.save("v", for: key) }
+    let stalled = keys.map { key in
+      store.stream(key, .cacheOnly).subscribe(onNext: { if $0.isStale { gate.wait() } })
+    }
+    Thread.detachNewThread { store.invalidateAll() }
+    while !keys.allSatisfy({ truth.read($0)?.isInvalidated == true }) { await Task.yield() }
+    for _ in stalled { gate.signal() }
+    for watcher in stalled { watcher.dispose() }
+  }
+
+  @Test func `E1: a watcher that stalls does not keep an accepted change from other keys`() async throws {
+    let (store, keys) = (store(), ["a", "b", "c", "d"])
+    for key in keys { await store.save("v", for: key) }
+    let (response, seen) = (PublishSubject<Int>(), Monitor(false))
+    let change = store.mutateAll(optimistic: { _, _ in "v!" }) { response.asObservable() }
+      .subscribe(onNext: { _ in seen.update { $0 = true } })
+    let stalled = ["a", "b"].map { key in
+      store.stream(key, .cacheOnly).subscribe(onNext: { if $0.source == .memory { gate.wait() } })
+    }
+    Thread.detachNewThread { response.onNext(1) }
+    try await seen.wait { $0 }
+    #expect(keys.allSatisfy { truth.read($0)?.value == "v!" })
+    for _ in stalled { gate.signal() }
+    for subscription in stalled + [change] { subscription.dispose() }
+  }
+
+  @Test func `the cost of a write grows with the number of its watchers, and not with its square`() {
+    let store = store()
+    func cost(ofWatchers count: Int) -> Duration {
+      let watchers = (0..<count).map { _ in store.stream("\(count)", .cacheOnly).subscribe(onNext: { _ in }) }
+      defer { for watcher in watchers { watcher.dispose() } }
+      return (0..<3).map { number in ContinuousClock().measure { store.save("\(number)", for: "\(count)") } }.min()
+        ?? .zero
+    }
+    let (few, many) = (cost(ofWatchers: 2_000), cost(ofWatchers: 32_000))
+    #expect(many < few * 64)
+  }
+}
