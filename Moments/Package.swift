@@ -13,7 +13,7 @@ let package = Package(
     .target(
       name: "Models",
       dependencies: [
-        .product(name: "GraphQLClient", package: "MomentsSDK"), .product(name: "StrictJSON", package: "MomentsSDK"),
+        .product(name: "GraphQLValues", package: "MomentsSDK"), .product(name: "StrictJSON", package: "MomentsSDK"),
       ]),
     .target(
       name: "Networking",
@@ -28,7 +28,7 @@ let package = Package(
         "Models", "Networking",
         .product(name: "GraphQLClient", package: "MomentsSDK"), .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "Stores", package: "MomentsSDK"), .product(name: "Streams", package: "MomentsSDK"),
-        .product(name: "StrictJSON", package: "MomentsSDK"),
+        .product(name: "StrictJSON", package: "MomentsSDK"), .product(name: "SystemBase", package: "MomentsSDK"),
       ]),
   ]
 )
