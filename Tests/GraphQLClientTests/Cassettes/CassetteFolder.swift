@@ -55,7 +55,7 @@ extension Observable {
 
 extension HTTPRequest {
   static func get(_ url: String, headers: HTTPHeaders = [:]) throws -> HTTPRequest {
-    try HTTPRequest(method: .get, url: NetworkingTests.url(url), headers: headers)
+    try HTTPRequest(method: .get, url: HTTPTestSupport.url(url), headers: headers)
   }
 
   static func post(
@@ -63,7 +63,7 @@ extension HTTPRequest {
     headers: HTTPHeaders = [:]
   ) throws -> HTTPRequest {
     try HTTPRequest(
-      method: .post, url: NetworkingTests.url(url), headers: headers.adding(defaults: ["Content-Type": type]),
+      method: .post, url: HTTPTestSupport.url(url), headers: headers.adding(defaults: ["Content-Type": type]),
       body: Data(body.utf8))
   }
 }

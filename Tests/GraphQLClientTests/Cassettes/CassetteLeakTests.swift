@@ -2,6 +2,7 @@ import Foundation
 import GraphQLClient
 import GraphQLClientTesting
 import HTTPClientCore
+import HTTPTestSupport
 import Streams
 import TestSupport
 import Testing

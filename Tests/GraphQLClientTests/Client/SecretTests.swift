@@ -57,7 +57,7 @@ import Testing
   private let log = Locked<[String]>([])
 
   private func client(_ answer: ScriptedResponse, _ place: Place) throws -> APIClient {
-    var client = try NetworkingTests.client(ScriptedTransport(always: answer))
+    var client = try GraphQLClientTestSupport.client(ScriptedTransport(always: answer))
     switch place {
     case .defaultHeaders: try client.defaultHeaders.set("Authorization", to: "Bearer \(canary)")
     case .middleware: client.middlewares = [AddToken()]
@@ -199,7 +199,7 @@ import Testing
       ScriptedResponse.response(status: 401, headers: headers), .failure(RequestError(.badResponse, Self.echo)),
     ] {
       let transport = ScriptedTransport(always: answer)
-      var client = try NetworkingTests.client(transport)
+      var client = try GraphQLClientTestSupport.client(transport)
       client.middlewares = [
         LoggingMiddleware(detail: .headers) { [log] line in log.withLock { $0.append(line) } }
       ]

@@ -44,7 +44,7 @@ import Testing
     """#
 
   private func client(_ response: ScriptedResponse) throws -> APIClient {
-    try NetworkingTests.client(ScriptedTransport(always: response))
+    try GraphQLClientTestSupport.client(ScriptedTransport(always: response))
   }
 
   @Test func `G10: numbers of a response in parts are those of the response without the directives`() async throws {

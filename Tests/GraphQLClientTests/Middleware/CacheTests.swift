@@ -89,7 +89,7 @@ struct CacheTests {
       posted == .subscription
         ? StreamLiveTests.Format.eventStream.response([1])
         : .json(posted == .batch ? #"[{"data":{}},{"data":{}}]"# : #"{"data":{}}"#))
-    var batching = try NetworkingTests.client(
+    var batching = try GraphQLClientTestSupport.client(
       transport, base: "http://127.0.0.1/graphql", middlewares: .standard(cache: MemoryCacheStorage()))
     if posted == .batch { batching.wire.batching = .within(.seconds(10), upTo: 2) }
     let client = batching

@@ -4,6 +4,7 @@ import GraphQLClient
 import GraphQLClientTestSupport
 import HTTPClientCore
 import HTTPMiddlewares
+import HTTPTestSupport
 import Streams
 import TestSupport
 import Testing

@@ -4,6 +4,7 @@ import GraphQLClientTestSupport
 import GraphQLClientTesting
 import HTTPClientCore
 import HTTPMiddlewares
+import HTTPTestSupport
 import Streams
 import Testing
 

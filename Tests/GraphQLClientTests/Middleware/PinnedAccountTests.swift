@@ -3,6 +3,7 @@ import GraphQLClient
 import GraphQLClientTestSupport
 import HTTPClientCore
 import HTTPMiddlewares
+import HTTPTestSupport
 import Streams
 import StreamsTesting
 import TestSupport

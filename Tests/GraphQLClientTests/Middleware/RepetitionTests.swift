@@ -2,6 +2,7 @@ import Foundation
 import GraphQLClient
 import HTTPClientCore
 import HTTPMiddlewares
+import HTTPTestSupport
 import Streams
 import TestSupport
 import Testing

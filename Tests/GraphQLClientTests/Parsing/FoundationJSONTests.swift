@@ -3,6 +3,7 @@ import GraphQLClient
 import GraphQLClientTestSupport
 import GraphQLClientTesting
 import HTTPClientCore
+import HTTPTestSupport
 import Streams
 import StrictJSON
 import Testing

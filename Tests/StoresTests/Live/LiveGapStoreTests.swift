@@ -2,6 +2,7 @@ import Foundation
 import GraphQLClient
 import HTTPClientCore
 import Stores
+import StoresTestSupport
 import Streams
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Stores
+import StoresTestSupport
 import Streams
 import StreamsTesting
 import TestSupport

@@ -1,4 +1,5 @@
 import Stores
+import StoresTestSupport
 
 /// What a store has to do, said as plainly as possible: one dictionary, one thread, no sharing of work.
 struct StoreModel {

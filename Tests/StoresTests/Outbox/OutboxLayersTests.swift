@@ -1,3 +1,4 @@
+import StoresTestSupport
 import Testing
 
 @testable import Stores

@@ -1,3 +1,4 @@
+import StoresTestSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Stores
+import StoresTestSupport
 import Testing
 
 @Suite("Values of a repository")

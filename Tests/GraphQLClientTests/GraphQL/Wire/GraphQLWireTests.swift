@@ -3,6 +3,7 @@ import GraphQLClient
 import GraphQLClientTestSupport
 import GraphQLClientTesting
 import HTTPClientCore
+import HTTPTestSupport
 import Streams
 import StrictJSON
 import Testing
@@ -12,7 +13,7 @@ struct GraphQLWireTests {
   private let transport = ScriptedTransport(always: .wholeThing)
 
   private func client(_ wire: GraphQLWire) throws -> APIClient {
-    var client = try NetworkingTests.client(transport)
+    var client = try GraphQLClientTestSupport.client(transport)
     client.wire = wire
     return client
   }
@@ -156,7 +157,7 @@ struct GraphQLWireTests {
     for code in ["PERSISTED_QUERY_NOT_FOUND", "PERSISTED_QUERY_NOT_IN_LIST", "PERSISTED_QUERY_ID_REQUIRED"] {
       let transport = ScriptedTransport(
         always: .graphQL(#"{"errors":[{"message":"no","extensions":{"code":"\#(code)"}}]}"#, status: 400))
-      var client = try NetworkingTests.client(transport)
+      var client = try GraphQLClientTestSupport.client(transport)
       client.wire = .trustedDocuments(.apollo)
       #expect(await GetThing().post(on: client).failure?.graphQLErrors.first?.code == code)
       #expect(transport.requests.count == 1)

@@ -5,6 +5,7 @@ import GraphQLClientTestSupport
 import GraphQLClientTesting
 import HTTPClientCore
 import HTTPMiddlewares
+import HTTPTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
@@ -16,7 +17,7 @@ struct PersistedQueryTests {
   private let transport = ScriptedTransport()
 
   private func client(byGET: Bool = true, middlewares: [any HTTPMiddleware] = []) throws -> APIClient {
-    var client = try NetworkingTests.client(transport, middlewares: middlewares)
+    var client = try GraphQLClientTestSupport.client(transport, middlewares: middlewares)
     client.wire = .persistedQueries(byGET: byGET)
     return client
   }
@@ -130,7 +131,7 @@ struct PersistedQueryTests {
     transport.expect(.any, .response(status: 500))
     transport.expect(.operation("getThing"), .wholeThing.after(.seconds(1)))
     transport.always(.any, .wholeThing)
-    var client = try NetworkingTests.client(transport)
+    var client = try GraphQLClientTestSupport.client(transport)
     client.wire = .persistedQueries(byGET: false)
     let bag = DisposeBag()
     // The first one's document is on its way while the hash of the second one is known.
@@ -240,7 +241,7 @@ struct PersistedQueryTests {
     let transport = ScriptedTransport(scheduler: scheduler)
     transport.expect(.any, Self.refusal("PersistedQueryNotFound"))
     transport.always(.any, .never)
-    var client = try NetworkingTests.client(transport)
+    var client = try GraphQLClientTestSupport.client(transport)
     client.wire = .persistedQueries()
     client.timeouts.total = .seconds(5)
     let failure = Task { [client] in await GetThing().post(on: client).failure }

@@ -5,6 +5,7 @@ import GraphQLClientTestSupport
 import GraphQLClientTesting
 import HTTPClientCore
 import HTTPMiddlewares
+import HTTPTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
@@ -33,7 +34,7 @@ struct QueryBatchTests {
   init() { transport = ScriptedTransport(scheduler: scheduler, keepsTimeouts: false) }
 
   private func client(limit: Int = 10, middlewares: [any HTTPMiddleware] = []) throws -> APIClient {
-    var client = try NetworkingTests.client(transport, middlewares: middlewares)
+    var client = try GraphQLClientTestSupport.client(transport, middlewares: middlewares)
     client.wire.batching = .within(.milliseconds(10), upTo: limit, scheduler: scheduler)
     return client
   }
@@ -193,7 +194,7 @@ struct QueryBatchTests {
 
   @Test func `nothing waits unless batches are asked for`() async throws {
     transport.always(.any, .json(#"{"data":{"id":1}}"#))
-    _ = try await Get(1).post(on: NetworkingTests.client(transport)).value
+    _ = try await Get(1).post(on: GraphQLClientTestSupport.client(transport)).value
     #expect(transport.requests.count == 1)
   }
 
