@@ -1,5 +1,5 @@
 public import GraphQLClient
-import Models
+public import Models
 
 /// Puts a book on the reader's list.
 public struct ReserveSession: GraphQLSession {
@@ -11,7 +11,8 @@ public struct ReserveSession: GraphQLSession {
 
   /// The response of the mutation.
   public struct ResponseData: Decodable, Sendable {
-    let reserve: Book
+    /// The book.
+    public let reserve: Book
   }
 
   /// The document.

@@ -1,5 +1,5 @@
 public import GraphQLClient
-import Models
+public import Models
 
 /// Searches for books.
 public struct SearchBooksSession: GraphQLSession {
@@ -20,7 +20,8 @@ public struct SearchBooksSession: GraphQLSession {
 
   /// The response of the query.
   public struct ResponseData: Decodable, Sendable {
-    let searchBooks: BookPage
+    /// The page.
+    public let searchBooks: BookPage
   }
 
   /// The document.
