@@ -1,3 +1,4 @@
+import GraphQLValues
 import HTTPClientCore
 import StrictJSON
 
@@ -121,12 +122,5 @@ extension IncrementalPayload.Completed {
         try json.skipValue()
       }
     }
-  }
-}
-
-extension JSONReader {
-  /// Reads an id, which some servers send as a number.
-  fileprivate mutating func readID() throws(JSONError) -> String {
-    try nextKind() == .number ? readNumberText() : readName()
   }
 }
