@@ -1,7 +1,7 @@
 import Foundation
 
 /// The first byte is the size of the pieces in which the frames arrive, and says whether messages may be compressed. The
-/// result must not depend on the pieces, nor on how much is decompressed at a time.
+/// result must not depend on the pieces, nor on how much is read in a turn.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }
@@ -15,8 +15,8 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let whole = read(bytes, pieces: .max, compression)
   let pieces = read(bytes, pieces: Int(start[0] >> 2) + 1, compression)
   precondition(whole == pieces, "The pieces of frames matter.")
-  let turns = read(bytes, pieces: .max, decompressing: Int(start[0]), compression)
-  precondition(whole == turns, "It matters how much is decompressed at a time.")
+  let turns = read(bytes, pieces: .max, turns: Int(start[0]) << 4 + 1, compression)
+  precondition(whole == turns, "It matters how much is read in a turn.")
   return 0
 }
 
@@ -26,7 +26,7 @@ private struct Outcome: Equatable {
 }
 
 private func read(
-  _ bytes: UnsafeRawBufferPointer, pieces size: Int, decompressing limit: Int = .max,
+  _ bytes: UnsafeRawBufferPointer, pieces size: Int, turns turnSize: Int = .max,
   _ compression: CompressionAgreement?
 ) -> Outcome {
   var reader = WebSocketReader(limit: 1 << 16, inflater: compression.flatMap { MessageInflater($0) })
@@ -37,9 +37,10 @@ private func read(
       rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(size))
       repeat {
         let count = input.count
-        while let item = try reader.next(&input, decompressing: limit) { outcome.items.append(item) }
+        var turn = ReadingTurn(of: turnSize)
+        while let item = try reader.next(&input, during: &turn) { outcome.items.append(item) }
         precondition(input.count < max(count, 1), "Nothing is read.")
-      } while !input.isEmpty && limit < .max
+      } while !input.isEmpty && turnSize < .max
       precondition(input.isEmpty, "Bytes are left over.")
     }
   } catch {

@@ -26,6 +26,10 @@ public struct WebSocketRequest: Sendable {
   /// The name of the operation that this is for, for errors.
   public var operationName: String?
 
+  /// Called as the observer is, at most once a second, when a part of a message has arrived: a long one is a sign of life
+  /// before it is whole. Transports need not call it.
+  package var onPart: (@Sendable () -> Void)?
+
   /// Makes a request.
   ///
   /// Throws `invalidRequest` for a URL that is not absolute, is none of `ws`, `wss`, `http` and `https`, has no host, or

@@ -35,6 +35,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// Set if the whole response has come before the whole request was sent: whether another request may follow.
   var mayReuseOnceSent: Bool?
   var isPaused = false
+  /// Whether a turn of reading is on its way.
+  private var isReadDue = false
   /// How often reading has paused; the number identifies a pause.
   var pauses = 0
   private var isClosed = false
@@ -340,12 +342,18 @@ extension Connection {
   /// How much is read before the observer gets it: a piece that arrives in several parts, such as TLS records, is
   /// delivered in one go.
   private static let largestDelivery = 64 << 10
+  /// How many reads follow one another before others have their turn, if they bring too little to deliver, such as heads
+  /// of interim responses.
+  private static let mostReads = 16
 
-  /// Reads until the socket is empty, or there is enough to deliver first.
+  /// Reads until the socket is empty, there is enough to deliver first, or others are to have their turn.
   func read() {
-    guard let loop, !isPaused else { return }
+    guard let loop, !isPaused, !isReadDue else { return }
     shared.withLock { $0.channel?.beginReading(isOver: isOver) }
+    var reads = 0
     while !isPaused, open != nil {
+      guard reads < Self.mostReads else { return readSoon(on: loop) }
+      reads += 1
       let (outcome, exchange) = shared.withLock { ($0.read(into: loop.buffer), $0.exchange) }
       switch outcome {
       case .bytes(let count):
@@ -359,6 +367,15 @@ extension Connection {
       case .failed(let error):
         return fail(error)
       }
+    }
+  }
+
+  /// Reads on in a turn that comes behind those of others. What arrives meanwhile brings no further turn.
+  private func readSoon(on loop: EventLoop) {
+    isReadDue = true
+    loop.submit { [self] in
+      isReadDue = false
+      read()
     }
   }
 

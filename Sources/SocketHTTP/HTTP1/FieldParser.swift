@@ -32,29 +32,30 @@ struct FieldParser {
   mutating func fields(upTo limit: Int) throws(RequestError) -> [HTTPField] {
     var fields: [HTTPField] = []
     fields.reserveCapacity(min(limit, 16))
+    // Joined once all have come: a field may have thousands.
+    var folded: [String] = []
     while true {
       let line = try nextLine()
+      if let first = line.first, first.isSpaceOrTab, !fields.isEmpty {
+        folded.append(String(String(decoding: line, as: UTF8.self).trimmed))
+        continue
+      }
+      if !folded.isEmpty, let last = fields.popLast() { fields.append(try Self.unfolded(last, folded)) }
+      folded = []
       if line.isEmpty { return fields }
       guard fields.count < limit else {
         throw RequestError(.tooLarge, "The response has more than \(limit) header fields.")
       }
-      if line[0].isSpaceOrTab, let last = fields.last {
-        fields[fields.count - 1] = try Self.unfolded(last, line)
-      } else {
-        fields.append(try Self.field(line))
-      }
+      fields.append(try Self.field(line))
     }
   }
 
-  /// The field with the content of a folded line behind its value.
-  private static func unfolded(
-    _ field: HTTPField, _ line: UnsafeRawBufferPointer
-  ) throws(RequestError) -> HTTPField {
+  /// The field with the content of folded lines behind its value.
+  private static func unfolded(_ field: HTTPField, _ lines: [String]) throws(RequestError) -> HTTPField {
     guard !field.hasName("Content-Length"), !field.hasName("Transfer-Encoding") else {
       throw .notHTTP("a header field that frames the body is folded")
     }
-    let more = String(String(decoding: line, as: UTF8.self).trimmed)
-    let value = [field.value, more].filter { !$0.isEmpty }.joined(separator: " ")
+    let value = ([field.value] + lines).filter { !$0.isEmpty }.joined(separator: " ")
     return HTTPField(trimmedName: field.name, value: value)
   }
 

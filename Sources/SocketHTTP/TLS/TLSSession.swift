@@ -127,13 +127,17 @@ package final class TLSSession {
     hasEnded = true
   }
 
-  /// Reads decrypted bytes, as many as are available and fit into the buffer, which must not be empty.
+  /// How many records are read at a time: some have a single byte, and each takes about a microsecond.
+  private static let mostRecords = 64
+
+  /// Reads decrypted bytes, as many as are available in a number of records, and fit into the buffer, which must not be
+  /// empty.
   ///
   /// An end or an error after these bytes is reported by the next call.
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(RequestError) -> ReadResult {
     precondition(!buffer.isEmpty, "there must be room to read into")
     var count = 0
-    while count < buffer.count {
+    for _ in 0..<Self.mostRecords where count < buffer.count {
       do throws(RequestError) {
         let result = try readRecord(into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
         guard case .bytes(let part) = result else {

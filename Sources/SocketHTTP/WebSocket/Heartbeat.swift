@@ -34,3 +34,31 @@ struct Heartbeat {
     return .ping(until: now + patience)
   }
 }
+
+/// Recognises a server's signs of life: frames, and what has arrived of a long one. A few bytes of one are none, or a server
+/// could send them one by one, and would never be given up.
+struct SignsOfLife {
+  /// When the last one came.
+  private(set) var last: Instant
+  /// What has arrived since.
+  private var count = 0
+
+  /// How much of a frame is a sign: over any network that can be used, more than that comes in the time of a ping and its
+  /// pong.
+  static let leastPart = 1 << 10
+
+  init(at now: Instant) {
+    last = now
+  }
+
+  /// Records what has arrived, and returns whether it is a sign. `hasFrame` says that a frame has begun in it.
+  mutating func add(_ size: Int, hasFrame: Bool, at now: Instant) -> Bool {
+    count += size
+    guard hasFrame || count >= Self.leastPart else { return false }
+    excuse(at: now)
+    return true
+  }
+
+  /// Counts the time until now as if there had been signs.
+  mutating func excuse(at now: Instant) { (last, count) = (now, 0) }
+}

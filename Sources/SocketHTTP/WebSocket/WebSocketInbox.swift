@@ -11,12 +11,15 @@ final class WebSocketInbox: Sendable {
   private struct State {
     var events: [WebSocketEvent] = []
     var end: WebSocketMachine.End?
+    /// Whether a part of a message has arrived that is to be reported.
+    var hasPart = false
     var isDelivering = false
   }
 
   private let state = Locked(State())
   private let observer: AnyObserver<WebSocketEvent>
   private let operationName: String?
+  private let onPart: (@Sendable () -> Void)?
   private let isStopped = Atomic<Bool>(false)
   /// How much has arrived and was not delivered, as the machine counts it, and how much of that there may be.
   private let waiting = Atomic<Int>(0)
@@ -30,10 +33,15 @@ final class WebSocketInbox: Sendable {
   /// its memory is used again.
   private static let quantum = 128 << 10
 
-  init(_ observer: AnyObserver<WebSocketEvent>, limit: Int, operationName: String?) {
+  /// `onPart` is called, as the observer is, for a part of a message.
+  init(
+    _ observer: AnyObserver<WebSocketEvent>, limit: Int, operationName: String?,
+    onPart: (@Sendable () -> Void)? = nil
+  ) {
     self.observer = observer
     self.limit = limit
     self.operationName = operationName
+    self.onPart = onPart
   }
 
   /// Records that the observer has gone; returns false if it had before, or has got the last event.
@@ -45,6 +53,15 @@ final class WebSocketInbox: Sendable {
     return state.withLock { state in
       if state.events.isEmpty { state.events = events } else { state.events += events }
       state.end = state.end ?? end
+      defer { state.isDelivering = true }
+      return !state.isDelivering
+    }
+  }
+
+  /// Adds that a part of a message has arrived; returns whether `deliver` must be called.
+  func addPart() -> Bool {
+    state.withLock { state in
+      state.hasPart = true
       defer { state.isDelivering = true }
       return !state.isDelivering
     }
@@ -95,11 +112,12 @@ final class WebSocketInbox: Sendable {
     read: (UnsafeMutableRawBufferPointer) -> Batch?, resume: () -> Void, willEnd: () -> Void = {}
   ) {
     while true {
-      let (events, end) = state.withLock { state in
-        state.isDelivering = !state.events.isEmpty || state.end != nil
-        return (exchange(&state.events, with: []), state.end.take())
+      let (events, end, hasPart) = state.withLock { state in
+        state.isDelivering = !state.events.isEmpty || state.end != nil || state.hasPart
+        return (exchange(&state.events, with: []), state.end.take(), exchange(&state.hasPart, with: false))
       }
-      if events.isEmpty, end == nil { return }
+      if events.isEmpty, end == nil, !hasPart { return }
+      if hasPart, !isStopped.load(ordering: .relaxed) { onPart?() }
       deliver(events, resume)
       if let end {
         willEnd()

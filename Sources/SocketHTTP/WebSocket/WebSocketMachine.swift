@@ -50,22 +50,21 @@ struct WebSocketMachine {
   /// What has arrived and is still to be read.
   private var unread: [UInt8] = []
 
-  /// How much is decompressed at a time, so that others have their turn.
-  private static let largestTurn = 1 << 20
-
   init(limit: Int, compression: CompressionAgreement? = nil) {
     reader = WebSocketReader(limit: limit, inflater: compression.flatMap { MessageInflater($0) })
   }
 
-  /// Reads what has arrived, up to the event with which there is no more room for the observer; the rest is to be read
-  /// by `readOn`, before anything else is received. After the end, everything is ignored.
-  mutating func receive(_ input: UnsafeRawBufferPointer, room: Int = .max, into effects: inout Effects) {
+  /// Reads what has arrived, up to the end of the turn, or to the event with which there is no more room for the observer;
+  /// the rest is to be read by `readOn`, before anything else is received. After the end, everything is ignored.
+  mutating func receive(
+    _ input: UnsafeRawBufferPointer, room: Int, during turn: inout ReadingTurn, into effects: inout Effects
+  ) {
     var input = input
     // At least one message of any size.
     let room = max(room, 1)
     do throws(WebSocketViolation) {
       while phase != .ended, effects.size < room,
-        let item = try reader.next(&input, decompressing: Self.largestTurn)
+        let item = try reader.next(&input, during: &turn)
       {
         switch item {
         case .message(let message): effects.add(.message(message))
@@ -91,12 +90,12 @@ struct WebSocketMachine {
   var hasUnread: Bool { !unread.isEmpty }
 
   /// Reads more of what has arrived, as `receive` does.
-  mutating func readOn(room: Int, into effects: inout Effects) {
+  mutating func readOn(room: Int, during turn: inout ReadingTurn, into effects: inout Effects) {
     let bytes = exchange(&unread, with: [])
-    bytes.withUnsafeBytes { receive($0, room: room, into: &effects) }
+    bytes.withUnsafeBytes { receive($0, room: room, during: &turn, into: &effects) }
   }
 
-  /// Records that this side has sent its close; returns whether the server's is still to come.
+  /// Records that this side sends its close; returns false if it had before, or the connection has ended.
   mutating func didSendClose() -> Bool {
     guard phase == .open else { return false }
     phase = .closing

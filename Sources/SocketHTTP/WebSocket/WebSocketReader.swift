@@ -1,6 +1,34 @@
 import HTTPClientCore
 import SystemBase
 
+/// How much of what arrives is read before others have their turn. It is counted in bytes, of which what takes long for
+/// its size, such as frames without content, counts as more than it has.
+struct ReadingTurn {
+  private var left: Int
+  /// How many frames have begun in it.
+  private(set) var frames = 0
+
+  /// Takes the size, at least 1: by default what takes a few milliseconds at most.
+  init(of size: Int = 1 << 20) {
+    left = size
+  }
+
+  var isOver: Bool { left <= 0 }
+
+  /// Counts a read of the socket as what it brings at most: by TLS, a few bytes may have come in many records.
+  mutating func addRead() { left -= 64 << 10 }
+
+  mutating func addFrame() {
+    frames += 1
+    left -= 256
+  }
+
+  /// Counts what is decompressed: blocks without content take long for their size.
+  mutating func addCompressed(_ count: Int) { left -= 16 * count }
+
+  mutating func addDecompressed(_ count: Int) { left -= count }
+}
+
 /// Reads the frames of a server, however they are split, and puts messages together: a state machine that knows nothing
 /// about sockets.
 ///
@@ -38,22 +66,22 @@ struct WebSocketReader {
   }
 
   /// Reads from the beginning of `input`, which becomes the rest, up to the end of the next item; returns `nil` when all
-  /// is read, or more than `limit` bytes have been decompressed. After an error, it must not be called again.
+  /// is read, or the turn is over. After an error, it must not be called again.
   mutating func next(
-    _ input: inout UnsafeRawBufferPointer, decompressing limit: Int = .max
+    _ input: inout UnsafeRawBufferPointer, during turn: inout ReadingTurn
   ) throws(WebSocketViolation) -> Item? {
-    let start = message?.count ?? 0
     while true {
+      // An empty frame needs no turn of its own, and nothing may follow it by which there would be one.
+      if turn.isOver, !input.isEmpty { return nil }
       guard let frame else {
         guard let head = try readHead(&input) else { return nil }
+        turn.addFrame()
         try begin(head)
         self.frame = Frame(head: head, left: head.length)
         continue
       }
       // An empty frame is complete at once.
       guard !input.isEmpty || frame.left == 0 else { return nil }
-      // An empty frame needs no turn of its own, and nothing may follow it by which there would be one.
-      if let message, message.isCompressed, !input.isEmpty, message.count - start > limit { return nil }
       let isControl = frame.head.opcode.isControl
       let size = isControl ? frame.left : min(frame.left, message?.largestPiece ?? .max)
       let piece = UnsafeRawBufferPointer(rebasing: input.prefix(size))
@@ -68,7 +96,7 @@ struct WebSocketReader {
         return try control.withBytes { bytes throws(WebSocketViolation) in try item(frame.head.opcode, bytes) }
       }
       let isLast = isWhole && frame.head.isFinal
-      guard let whole = try message?.add(piece, isLast: isLast) else { continue }
+      guard let whole = try message?.add(piece, isLast: isLast, during: &turn) else { continue }
       message = nil
       return .message(whole)
     }
@@ -132,13 +160,8 @@ private struct MessageAssembly {
   private var bytes = Data()
   private var utf8 = UTF8Checker()
 
-  /// How many bytes it has so far.
-  var count: Int { bytes.count }
-
-  var isCompressed: Bool { inflater != nil }
-
   /// How many bytes to add at a time.
-  var largestPiece: Int { isCompressed ? MessageInflater.largestInput : .max }
+  var largestPiece: Int { inflater == nil ? .max : MessageInflater.largestInput }
 
   init(isText: Bool, limit: Int, inflater: MessageInflater?) {
     self.isText = isText
@@ -153,9 +176,13 @@ private struct MessageAssembly {
   }
 
   /// Adds bytes as they were received; returns the message if it is complete.
-  mutating func add(_ piece: UnsafeRawBufferPointer, isLast: Bool) throws(WebSocketViolation) -> WebSocketMessage? {
+  mutating func add(
+    _ piece: UnsafeRawBufferPointer, isLast: Bool, during turn: inout ReadingTurn
+  ) throws(WebSocketViolation) -> WebSocketMessage? {
     if let inflater {
+      turn.addCompressed(piece.count)
       try inflater.inflate(piece, isLast: isLast) { decoded throws(WebSocketViolation) in
+        turn.addDecompressed(decoded.count)
         guard decoded.count <= limit - bytes.count else { throw .tooLarge(limit) }
         try check(decoded)
         bytes.append(contentsOf: decoded)

@@ -29,23 +29,27 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private let handshake: Handshake
   private let head: [UInt8]
   /// `nil` unless the connection is open or lingers.
-  private let output = Locked<WebSocketOutput?>(nil)
+  let output = Locked<WebSocketOutput?>(nil)
   /// `nil` unless the connection is open.
   private let machine = Locked<WebSocketMachine?>(nil)
 
   // Only on the loop's thread.
   private var engine: SocketEngine?
-  private var loop: EventLoop?
+  private(set) var loop: EventLoop?
   private var phase = Phase.waiting
   private var socket: OpenSocket?
   /// The deadline of the phase.
   private var timer: LoopTimer?
   private var heartbeat: Heartbeat?
   private var heartbeatTimer: LoopTimer?
-  private var lastSign = Instant.now
+  private var signs = SignsOfLife(at: .now)
+  /// When it was last reported that a part of a message has arrived.
+  private var lastReport: Instant?
   private var isPaused = false
   /// Whether the machine has not read all that has arrived.
   private var hasUnread = false
+  /// Whether a turn of reading is on its way.
+  private var isReadDue = false
   private var pauseTimer: LoopTimer?
   /// Whether the peer may have stopped sending; initially true, as that may go unnoticed while connecting.
   private var isOver = true
@@ -55,12 +59,10 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   /// How long an observer may take for what was read before the loop reads more. Whatever the limits, it takes less than a
   /// second until they are reached, or the next ping.
   private static let patience = Duration.milliseconds(10)
-  /// How much is read before others have their turn.
-  private static let largestTurn = 1 << 20
-  /// How many turns of writing follow one another before others have theirs.
-  private static let mostTurns = 16
   /// How long the close that answers the server's end waits for the observer, which may have something to send.
   private static let closePatience = Duration.milliseconds(250)
+  /// How often it is reported that a part of a message has arrived.
+  private static let reportInterval = Duration.seconds(1)
   /// How much a server may send after the end before it is cut off.
   private static let mostDiscarded = 1 << 20
 
@@ -73,44 +75,10 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
     handshake = Handshake(request)
     head = try handshake.head(of: request, userAgent: userAgent)
     inbox = WebSocketInbox(
-      observer, limit: request.limits.undelivered, operationName: request.operationName)
+      observer, limit: request.limits.undelivered, operationName: request.operationName, onPart: request.onPart)
   }
 
   // MARK: - From any thread
-
-  /// Carries out a command of the handle.
-  private func perform(_ command: WebSocketConnection.Command) throws(RequestError) {
-    // The socket is the parent's, who would send frames of its own between those of this process.
-    if ForkedProcess.isChild { throw .afterFork }
-    switch command {
-    case .send(let message):
-      let (sending, loop) = try perform { output throws(RequestError) in try output?.send(message) }
-      switch sending {
-      case .sent(let outcome): follow(outcome, on: loop)
-      case .framing(let framing):
-        let frames = framing.frames(of: message)
-        let (outcome, loop) = try perform { output throws(RequestError) in try output?.send(frames, of: message.size) }
-        follow(outcome, on: loop)
-      }
-    case .ping(let payload):
-      let (outcome, loop) = try perform { output throws(RequestError) in try output?.ping(payload) }
-      follow(outcome, on: loop)
-    case .close(let closure):
-      guard let (outcome, loop) = try? perform({ $0?.close(closure) }) else { return }
-      loop.submit { [self] in didSendClose() }
-      follow(outcome, on: loop)
-    }
-  }
-
-  private func perform<Outcome>(
-    _ body: (inout WebSocketOutput?) throws(RequestError) -> Outcome?
-  ) throws(RequestError) -> (Outcome, EventLoop) {
-    let (result, loop) = output.withLockUnchecked { output in
-      (Result { () throws(RequestError) in try body(&output) }, output?.loop)
-    }
-    guard let outcome = try result.get(), let loop else { throw .webSocketClosed }
-    return (outcome, loop)
-  }
 
   /// Reads on while the loop has paused, for the thread that delivers: from a fast server, reading and delivering in turns
   /// on two threads takes twice the processor time, which is spent on waking the other one.
@@ -131,7 +99,9 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
       handBack(to: loop) { $0.didRead(outcome) }
       return nil
     }
-    guard let effects = receive(UnsafeRawBufferPointer(rebasing: buffer[..<size])) else { return nil }
+    var turn = ReadingTurn()
+    let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<size])
+    guard let effects = receive(bytes, during: &turn) else { return nil }
     guard effects.isForObserver else {
       handBack(to: loop) { $0.carryOut(effects) }
       return nil
@@ -139,41 +109,23 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
     return (effects.events, effects.size)
   }
 
+  /// Records that this side sends its close; returns false if it had before.
+  func beginClosing() -> Bool { machine.withLock { $0?.didSendClose() ?? false } }
+
   /// Makes the loop read again, after what follows from the last read.
   private func handBack(to loop: EventLoop, _ action: @escaping @Sendable (WebSocketSession) -> Void = { _ in }) {
     loop.submit { [self] in resume(action) }
   }
 
   /// Returns `nil` if the connection has ended for the observer.
-  private func receive(_ bytes: UnsafeRawBufferPointer) -> WebSocketMachine.Effects? {
+  private func receive(
+    _ bytes: UnsafeRawBufferPointer, during turn: inout ReadingTurn
+  ) -> WebSocketMachine.Effects? {
     machine.withLockUnchecked { machine in
       var effects = WebSocketMachine.Effects()
-      guard machine?.receive(bytes, room: inbox.room, into: &effects) != nil else { return nil }
+      guard machine?.receive(bytes, room: inbox.room, during: &turn, into: &effects) != nil else { return nil }
       return effects
     }
-  }
-
-  private func follow(_ outcome: WebSocketOutput.Outcome, on loop: EventLoop) {
-    switch writeOn(outcome) {
-    case .done: break
-    case .blocked, .more: loop.submit { [self] in flush() }
-    case .broken: loop.submit { [self] in read() }
-    }
-  }
-
-  /// Writes more, in a few turns, between which the lock is free.
-  private func writeOn(_ outcome: WebSocketOutput.Outcome) -> WebSocketOutput.Outcome {
-    var outcome = outcome
-    for _ in 1..<Self.mostTurns {
-      guard case .more = outcome else { break }
-      outcome = output.withLock { $0?.write() } ?? .done
-    }
-    return outcome
-  }
-
-  /// Sends the close that waited for the observer, if there is one.
-  private func closeIfPending(on loop: EventLoop) {
-    if let outcome = output.withLock({ $0?.closeIfPending() }) { follow(outcome, on: loop) }
   }
 }
 
@@ -232,7 +184,7 @@ extension WebSocketSession {
     let output = WebSocketOutput(
       channel, on: loop, limit: request.limits.unsent, compression: agreement.compression)
     self.output.withLockUnchecked { $0 = output }
-    lastSign = .now
+    signs.excuse(at: .now)
     if let silence = request.timeouts.ping {
       heartbeat = Heartbeat(after: silence, patience: request.timeouts.pong)
       beat()
@@ -241,7 +193,8 @@ extension WebSocketSession {
       [self] command throws(RequestError) in try perform(command)
     }
     deliver([.opened(connection)], size: 0)
-    consume(rest)
+    var turn = ReadingTurn()
+    consume(rest, during: &turn)
     // The events of bytes that arrived during the upgrade are gone, so read now.
     read()
     isOver = isPaused
@@ -256,41 +209,38 @@ extension WebSocketSession {
     if event.isReadable { read() }
   }
 
-  /// Continues writing.
-  private func flush() {
-    guard let outcome = output.withLock({ $0?.write() }) else { return }
-    switch writeOn(outcome) {
-    case .done, .blocked: break
-    case .more: loop?.submit { [self] in flush() }
-    case .broken: read()
+  /// Reads until the socket is empty, the observer is too far behind, or others are to have their turn.
+  func read() {
+    guard let loop, !isPaused, !isReadDue else { return }
+    output.withLock { $0?.channel.beginReading(isOver: isOver) }
+    var turn = ReadingTurn()
+    while !isPaused, hasSocket {
+      guard !turn.isOver else { return readSoon(on: loop) }
+      if hasUnread {
+        readUnread(during: &turn)
+        continue
+      }
+      turn.addRead()
+      let outcome = output.withLock { $0?.read(into: loop.buffer) ?? .blocked }
+      guard case .bytes(let size) = outcome else { return didRead(outcome) }
+      consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<size]), during: &turn)
     }
   }
 
-  /// Reads until the socket is empty, the observer is too far behind, or others are to have their turn.
-  private func read() {
-    guard let loop, !isPaused else { return }
-    output.withLock { $0?.channel.beginReading(isOver: isOver) }
-    var count = 0
-    while !isPaused, hasSocket {
-      if hasUnread {
-        readUnread()
-        // It may be much that is decompressed.
-        count = Self.largestTurn
-        continue
-      }
-      guard count < Self.largestTurn else { return loop.submit { [self] in read() } }
-      let outcome = output.withLock { $0?.read(into: loop.buffer) ?? .blocked }
-      guard case .bytes(let size) = outcome else { return didRead(outcome) }
-      count += size
-      consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<size]))
+  /// Reads on in a turn that comes behind those of others. What arrives meanwhile brings no further turn.
+  private func readSoon(on loop: EventLoop) {
+    isReadDue = true
+    loop.submit { [self] in
+      isReadDue = false
+      read()
     }
   }
 
   /// Reads more of what has arrived.
-  private func readUnread() {
+  private func readUnread(during turn: inout ReadingTurn) {
     let effects = machine.withLockUnchecked { machine in
       var effects = WebSocketMachine.Effects()
-      machine?.readOn(room: inbox.room, into: &effects)
+      machine?.readOn(room: inbox.room, during: &turn, into: &effects)
       return effects
     }
     carryOut(effects)
@@ -312,15 +262,28 @@ extension WebSocketSession {
     }
   }
 
-  private func consume(_ bytes: UnsafeRawBufferPointer) {
+  private func consume(_ bytes: UnsafeRawBufferPointer, during turn: inout ReadingTurn) {
     if case .lingering = phase {
       discarded += bytes.count
       if discarded > Self.mostDiscarded { tearDown() }
       return
     }
     guard !bytes.isEmpty else { return }
-    if heartbeat != nil { lastSign = .now }
-    if let effects = receive(bytes) { carryOut(effects) }
+    let frames = turn.frames
+    guard let effects = receive(bytes, during: &turn) else { return }
+    if heartbeat != nil || request.onPart != nil {
+      let now = Instant.now
+      let isSign = signs.add(bytes.count, hasFrame: turn.frames > frames, at: now)
+      if isSign, effects.events.isEmpty { reportPart(at: now) }
+    }
+    carryOut(effects)
+  }
+
+  /// Reports that a part of a message has arrived.
+  private func reportPart(at now: Instant) {
+    guard request.onPart != nil, lastReport.map({ now >= $0 + Self.reportInterval }) ?? true else { return }
+    lastReport = now
+    if inbox.addPart() { deliver() }
   }
 
   private func carryOut(_ effects: WebSocketMachine.Effects) {
@@ -341,13 +304,11 @@ extension WebSocketSession {
     if effects.end != nil { linger() } else { pauseIfBehind() }
   }
 
-  private func send(_ body: (inout WebSocketOutput?) -> WebSocketOutput.Outcome?) {
-    guard let loop, let outcome = output.withLock({ body(&$0) }) else { return }
-    follow(outcome, on: loop)
+  private func deliver(_ events: [WebSocketEvent], size: Int, end: WebSocketMachine.End? = nil) {
+    if !events.isEmpty || end != nil, inbox.add(events, size: size, end: end) { deliver() }
   }
 
-  private func deliver(_ events: [WebSocketEvent], size: Int, end: WebSocketMachine.End? = nil) {
-    guard !events.isEmpty || end != nil, inbox.add(events, size: size, end: end) else { return }
+  private func deliver() {
     guard let loop else { return }
     loop.deliver(to: mailbox) { [self] in
       inbox.deliver(
@@ -378,7 +339,7 @@ extension WebSocketSession {
     if let pauseTimer { loop?.cancel(pauseTimer) }
     pauseTimer = nil
     isPaused = false
-    lastSign = .now
+    signs.excuse(at: .now)
     action(self)
     read()
   }
@@ -388,9 +349,9 @@ extension WebSocketSession {
   private func beat() {
     guard let loop, case .open = phase else { return }
     // An observer that is behind is to blame for the silence, not the server.
-    if isPaused { lastSign = .now }
+    if isPaused { signs.excuse(at: .now) }
     let next: Instant
-    switch heartbeat?.look(at: .now, lastSign: lastSign) {
+    switch heartbeat?.look(at: .now, lastSign: signs.last) {
     case nil: return
     case .wait(let instant): next = instant
     case .ping(let instant):
@@ -405,9 +366,9 @@ extension WebSocketSession {
 
   // MARK: - The end
 
-  /// The user has begun to close.
-  private func didSendClose() {
-    guard case .open = phase, machine.withLock({ $0?.didSendClose() ?? false }) else { return }
+  /// This side has sent its close.
+  func awaitClose() {
+    guard case .open = phase else { return }
     setTimer(request.timeouts.close) { $0.fail($0.timedOut(after: $1, waitingFor: "the close of")) }
   }
 
@@ -427,8 +388,9 @@ extension WebSocketSession {
   func shutDown() {
     switch phase {
     case .open:
+      let isFirst = beginClosing()
       send { $0?.close(WebSocketClosure(code: .goingAway)) }
-      didSendClose()
+      if isFirst { awaitClose() }
     case .waiting, .dialling, .upgrading: cutOff()
     case .lingering, .ended: break
     }

@@ -168,6 +168,37 @@ import Testing
   }
 
   @Test(
+    "L2, L3: a stream whose server ends its direction alone within a result, or stalls there, is lost in time",
+    arguments: [LiveWay.eventStream, .multipart], [false, true])
+  func halfResult(way: LiveWay, stalls: Bool) async throws {
+    let result = #"{"data":{"countdown":1}}"#
+    let (type, whole) =
+      way == .eventStream
+      ? ("text/event-stream", "event: next\ndata: \(result)\n\n")
+      : (
+        "multipart/mixed; boundary=-",
+        "\r\n---\r\nContent-Type: application/json\r\n\r\n{\"payload\":\(result)}\r\n---\r\n"
+      )
+    let start = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nTransfer-Encoding: chunked\r\n\r\n"
+    // The chunk that has begun is larger.
+    let body = "\(String(whole.utf8.count, radix: 16))\r\n\(whole)\r\nfff\r\n\(whole.dropLast(12))"
+    let server = try ScriptedServer(
+      [.readRequest, .send(start + body)] + (stalls ? [] : [.finishSending]) + [.waitForClientToClose])
+    var settings = LiveSettings()
+    settings.attempts = 2
+    settings.streamSilence = .milliseconds(300)
+    settings.pauses = Backoff(initial: .milliseconds(1), maximum: .milliseconds(5))
+    let beginning = ContinuousClock.now
+    let seen = Seen(Countdown(1).subscribe(on: try way.client(server.url, settings)))
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.error?.kind == (stalls ? .timedOut : .connectionLost))
+    #expect(end.elements.count(where: { $0.value != nil }) == 2)
+    #expect(end.elements.contains(.reconnected))
+    #expect(server.requests.count == 2)
+    #expect(ContinuousClock.now - beginning < .seconds(5))
+  }
+
+  @Test(
     "L7: a mutation whose server reads the request and closes is sent once over a stream",
     arguments: [LiveWay.eventStream, .multipart])
   func mutation(way: LiveWay) async throws {

@@ -111,6 +111,25 @@ import Testing
     #expect(harness.scheduler.pendingCount <= 1)
   }
 
+  /// The server cannot answer a ping while it sends a long result.
+  @Test("L3: a socket on which parts of a long result arrive is kept, and given up 40 seconds after the last of them")
+  func longResult() throws {
+    let harness = try SocketHarness()
+    let (seen, attempt) = try harness.connected()
+    for _ in 0..<30 {
+      harness.advance(6)
+      attempt.request.onPart?()
+      harness.settle()
+    }
+    #expect(seen.elements == [.connected])
+    harness.advance(39)
+    #expect(seen.elements == [.connected])
+    harness.advance(2)
+    #expect(seen.elements.count == 2)
+    guard case .disconnected(let error, _)? = seen.elements.last else { return #expect(Bool(false), "it is kept") }
+    #expect(error.kind == .timedOut)
+  }
+
   @Test("L5: the socket closes some time after its last subscription, unless another comes")
   func idle() throws {
     let harness = try SocketHarness()

@@ -69,6 +69,18 @@ struct TLSRecordTests {
     #expect(try pair.client.readOnce(into: &text) == .needsMore)
   }
 
+  /// Each costs by itself, whatever it carries.
+  @Test(arguments: versions)
+  func `T6: of records with a single byte, a read takes so many at most`(version: TLSServerSettings.Version) throws {
+    let pair = try established(version)
+    for _ in 0..<1000 { try pair.server.write(Data("a".utf8)) }
+    pair.client.receive(try pair.server.takeOutgoing())
+    var text = Data()
+    #expect(try pair.client.readOnce(into: &text) == .bytes(64))
+    #expect(try pair.client.readAll(into: &text) == .needsMore)
+    #expect(text == Data(repeating: 97, count: 1000))
+  }
+
   @Test(arguments: versions)
   func `an end that came with bytes is reported after them`(version: TLSServerSettings.Version) throws {
     let pair = try established(version)

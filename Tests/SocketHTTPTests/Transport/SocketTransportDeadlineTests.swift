@@ -42,6 +42,24 @@ import TransportConformance
     }
   }
 
+  /// Each head is as large as may be, and has a field of thousands of folded lines.
+  @Test func `T6: deadlines come on time while another server sends large heads of interim responses`() async throws {
+    let folded = String(repeating: " a\n", count: 20_000)
+    let head = "HTTP/1.1 103 Early\r\nLink: a\r\n\(folded)\r\n"
+    let flood = try ScriptedServer([
+      .readRequest, .send(String(repeating: head, count: 90)), .send(RawResponse(body: "{}")), .waitForClientToClose,
+    ])
+    let transport = transport()
+    let response = Task { try await transport.response(to: .to(flood, timeouts: HTTPTimeouts(total: .seconds(50)))) }
+    try await flood.waitForRequests(1)
+    try await expectDelay(of: .milliseconds(100)) {
+      let start = ContinuousClock.now
+      try await pass(.milliseconds(100), on: transport)
+      return .now - start
+    }
+    #expect(try await response.value.body == Data("{}".utf8))
+  }
+
   @Test func `T6: the idle deadline comes on time after an observer that took longer`() async throws {
     try await expectDelay(of: .milliseconds(300)) {
       let server = try ScriptedServer(

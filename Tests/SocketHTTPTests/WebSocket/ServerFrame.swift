@@ -65,13 +65,27 @@ extension WebSocketReader {
         let piece = Array(rest.prefix(size))
         rest = rest.dropFirst(size)
         try piece.withBytes { bytes throws(WebSocketViolation) in
-          var input = bytes
-          while let item = try reader.next(&input) { items.append(item) }
+          var (input, turn) = (bytes, ReadingTurn(of: .max))
+          while let item = try reader.next(&input, during: &turn) { items.append(item) }
         }
       }
     } catch {
       return (items, error)
     }
     return (items, nil)
+  }
+}
+
+extension WebSocketMachine {
+  /// Reads what has arrived, in a turn of its own.
+  mutating func receive(_ input: UnsafeRawBufferPointer, room: Int = .max, into effects: inout Effects) {
+    var turn = ReadingTurn()
+    receive(input, room: room, during: &turn, into: &effects)
+  }
+
+  /// Reads more of it, in a turn of its own.
+  mutating func readOn(room: Int, into effects: inout Effects) {
+    var turn = ReadingTurn()
+    readOn(room: room, during: &turn, into: &effects)
   }
 }

@@ -130,7 +130,12 @@ import Testing
         received.update { $0 += 1 }
       }
     }
-    let log = try WebSocketLog(transport.connect(server.request { $0.limits.unsent = 1 << 20 }))
+    let request = try server.request {
+      $0.limits.unsent = 1 << 20
+      // On a machine that is busy, the server takes long to read all that comes before the close.
+      $0.timeouts.close = .seconds(60)
+    }
+    let log = WebSocketLog(transport.connect(request))
     let connection = try await log.opened()
     var accepted = 0
     var failure: RequestError?

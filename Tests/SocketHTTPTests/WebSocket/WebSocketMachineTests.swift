@@ -72,6 +72,25 @@ import Testing
     #expect(turns >= 5)
   }
 
+  /// A frame costs by itself, whatever it carries.
+  @Test(arguments: WebSocketFloodTests.Flood.allCases)
+  func `T6: of frames that come together, a turn reads so many at most`(flood: WebSocketFloodTests.Flood) {
+    guard flood != .afterClose else { return }
+    var machine = WebSocketMachine(limit: 1 << 20, compression: CompressionAgreement(serverKeepsContext: false))
+    let count = 50_000
+    var effects = effects(
+      of: flood.beginning + Array(repeatElement(flood.rest, count: count).joined()), on: &machine)
+    var turns = 1
+    while machine.hasUnread, turns < count {
+      #expect(effects.events.count <= 5_000)
+      effects = WebSocketMachine.Effects()
+      machine.readOn(room: .max, into: &effects)
+      turns += 1
+    }
+    #expect(turns >= count / 5_000)
+    #expect(turns <= count / 500)
+  }
+
   @Test(arguments: [0, 1]) func `W2: an empty last frame ends a message that was decompressed in the turn before`(
     emptyFrames: Int
   ) throws {

@@ -242,21 +242,29 @@ private struct WebSocketDialler: LiveDialler {
   private func connect(
     _ request: WebSocketRequest, _ language: LiveProtocol, _ hello: String
   ) -> Observable<LiveLineEvent> {
-    sockets.connect(request).compactMap { event in
-      switch event {
-      case .opened(let connection):
-        try connection.send(hello)
-        return .opened(WebSocketLine(connection, language), isResumed: false)
-      case .message(.text(let text)):
-        do throws(LiveFailure) { return .message(try language.message(text)) } catch { return .lost(error) }
-      case .message(.binary):
-        return .lost(.badMessage("The server sent a binary message, which \(language.name) does not have."))
-      case .pong(let payload):
-        guard case .legacy = language, let number = Int(String(decoding: payload, as: UTF8.self)) else { return .heard }
-        return .message(.pong(number))
-      case .closed(let closure):
-        return .lost(LiveFailure(closedWith: closure.code.rawValue, reason: closure.reason))
+    .create { observer in
+      var request = request
+      // While a long result arrives, the server cannot answer a ping.
+      request.onPart = { observer.onNext(.heard) }
+      return sockets.connect(request).map { event in
+        switch event {
+        case .opened(let connection):
+          try connection.send(hello)
+          return .opened(WebSocketLine(connection, language), isResumed: false)
+        case .message(.text(let text)):
+          do throws(LiveFailure) { return .message(try language.message(text)) } catch { return .lost(error) }
+        case .message(.binary):
+          return .lost(.badMessage("The server sent a binary message, which \(language.name) does not have."))
+        case .pong(let payload):
+          guard case .legacy = language, let number = Int(String(decoding: payload, as: UTF8.self)) else {
+            return .heard
+          }
+          return .message(.pong(number))
+        case .closed(let closure):
+          return .lost(LiveFailure(closedWith: closure.code.rawValue, reason: closure.reason))
+        }
       }
+      .subscribe(observer)
     }
   }
 }
