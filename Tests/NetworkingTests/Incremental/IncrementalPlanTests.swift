@@ -1,0 +1,38 @@
+import GraphQLLanguage
+import HTTP
+import JSON
+import TestSupport
+import Testing
+
+@testable import Networking
+
+@Suite struct IncrementalPlanTests {
+  /// The outermost set, and the fragment in it.
+  private static let outer = 2
+  private static let limit = 100
+
+  @Test(
+    "V3: a plan as deep as there can be is made, compared and followed on a small stack; a deeper one is refused",
+    arguments: [["a"], [#"... @defer(label: "l")"#], ["a", #"... @defer(label: "l")"#]])
+  func depth(openings: [String]) async throws {
+    func document(_ depth: Int) throws -> DocumentSyntax {
+      let inner = (0..<depth - Self.outer).map { "\(openings[$0 % openings.count]) { " }.joined()
+      let end = String(repeating: " }", count: depth)
+      return try DocumentSyntax(parsing: #"query q { ... @defer(label: "z") { "# + inner + "a" + end)
+    }
+    let count = openings.contains("a") ? (Self.limit - Self.outer) / openings.count : 0
+    let value = String(repeating: #"{"a":"#, count: count + 1) + "1" + String(repeating: "}", count: count + 1)
+    let (deepest, deeper) = (try document(Self.limit), try document(Self.limit + 1))
+    let isReady = try await onSmallStack {
+      guard let plan = IncrementalPlan(of: deepest.operations[0], in: deepest), plan.problem == nil,
+        plan == IncrementalPlan(of: deepest.operations[0], in: deepest)
+      else { return false }
+      var merger = IncrementalMerger(plan, without: SentSecrets())
+      try merger.merge(IncrementalPayload(json: #"{"data": \#(value), "hasNext": true}"#))
+      return merger.decodableData?["z"]?["ready"] != nil
+    }
+    #expect(isReady)
+    let problem = try await onSmallStack { IncrementalPlan(of: deeper.operations[0], in: deeper)?.problem }
+    #expect(problem?.hasPrefix("The operation has more than 100 selection sets within one another") == true)
+  }
+}
