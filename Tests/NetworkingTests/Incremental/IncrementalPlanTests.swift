@@ -35,4 +35,22 @@ import Testing
     let problem = try await onSmallStack { IncrementalPlan(of: deeper.operations[0], in: deeper)?.problem }
     #expect(problem?.hasPrefix("The operation has more than 100 selection sets within one another") == true)
   }
+
+  @Test("V3: data that parts nest as deep as paths and JSON may, is merged on a small stack")
+  func parts() async throws {
+    let document = try DocumentSyntax(
+      parsing: #"query q { ... @defer(label: "z") { a { ... @defer(label: "y") { b } } } }"#)
+    let depth = 120
+    let lists = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    let path = #"["a""# + String(repeating: ",0", count: depth) + "]"
+    let isMerged = try await onSmallStack {
+      guard let plan = IncrementalPlan(of: document.operations[0], in: document) else { return false }
+      var merger = IncrementalMerger(plan, without: SentSecrets())
+      try merger.merge(IncrementalPayload(json: #"{"data": {"a": \#(lists)}, "hasNext": true}"#))
+      let part = #"{"incremental": [{"path": \#(path), "items": [\#(lists)]}], "hasNext": true}"#
+      try merger.merge(IncrementalPayload(json: part))
+      return merger.decodableData?["z"]?["ready"] != nil
+    }
+    #expect(isMerged)
+  }
 }
