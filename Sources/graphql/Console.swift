@@ -41,5 +41,5 @@ struct Console: Sendable {
   }
 
   /// Writes a line for people, beside the results.
-  func complain(_ line: String) { try? FileDescriptor.standardError.writeAll(Array((line + "\n").utf8)) }
+  func report(_ line: String) { try? FileDescriptor.standardError.writeAll(Array((line + "\n").utf8)) }
 }

@@ -14,7 +14,7 @@ extension GraphQLCommand {
       let errors = schema.problems.count { $0.severity == .error }
       if errors > 0 {
         let name = input.name.sanitized()
-        console.complain("graphql: \(name) has \(counted(errors, "error")) of its own: see graphql schema check")
+        console.report("graphql: \(name) has \(counted(errors, "error")) of its own: see graphql schema check")
       }
       let documents = Documents(inputs, isSeparate: arguments.flags.contains(.separately))
       return try report(documents.validated(by: schema), of: documents.summary)
@@ -46,7 +46,7 @@ extension GraphQLCommand {
     }
     if !inputs.contains(where: \.isStandardInput) {
       let isCheck = arguments.flags.contains(.check)
-      console.complain("\(isCheck ? "not formatted" : "formatted"): \(unformatted) of \(counted(inputs.count, "file"))")
+      console.report("\(isCheck ? "not formatted" : "formatted"): \(unformatted) of \(counted(inputs.count, "file"))")
     }
     return exitCode
   }

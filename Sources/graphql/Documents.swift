@@ -38,6 +38,13 @@ struct Documents {
     let syntax: FragmentSyntax
   }
 
+  private struct FragmentID: Hashable {
+    let document: Int
+    let node: UInt32
+
+    init(_ fragment: Fragment) { (document, node) = (fragment.document, fragment.syntax.node.id) }
+  }
+
   private(set) var all: [Document] = []
   /// What cannot be read.
   private(set) var findings: [Finding] = []
@@ -218,7 +225,7 @@ extension Documents {
     var found = findings
     // In a set, a fragment may be there for other files.
     let rules = Set(ValidationRule.allCases).subtracting(isSeparate ? [] : [.noUnusedFragments])
-    for index in all.indices {
+    for index in isValidTogether(by: schema, rules) ? 0..<0 : all.indices {
       do throws(GraphQLSyntaxError) {
         let (whole, uses) = try whole(index)
         found += uses.ambiguous
@@ -235,11 +242,31 @@ extension Documents {
     return found.filter { seen.insert($0.identity).inserted }
   }
 
+  /// Whether the documents are valid as one, in which each fragment is checked once, however many documents use it. What
+  /// is wrong is found in each by itself.
+  private func isValidTogether(by schema: Schema, _ rules: Set<ValidationRule>) -> Bool {
+    guard !isSeparate, all.count > 1, fragments.values.allSatisfy({ $0.count == 1 }),
+      let together = try? DocumentSyntax(parsing: Array(all.map(\.source.bytes).joined(separator: [0x0A])))
+    else { return false }
+    let ofEach: Set<ValidationRule> = [.uniqueOperationNames, .loneAnonymousOperation]
+    return schema.validate(together, rules: rules.subtracting(ofEach), limit: 1).isEmpty
+      && all.allSatisfy { schema.validate($0.syntax, rules: ofEach, limit: 1).isEmpty }
+  }
+
   private func unusedFragments() -> [Finding] {
     var used: Set<String> = []
-    for (index, document) in all.enumerated() {
-      let uses = uses(of: document.syntax.operations.map(\.node), in: index)
-      used.formUnion((uses.fragments + uses.others).map(\.syntax.text))
+    var visited: Set<FragmentID> = []
+    var pending = all.enumerated().flatMap { index, document in
+      document.syntax.operations.map { (node: $0.node, document: index) }
+    }
+    while let (node, document) = pending.popLast() {
+      if let spread = FragmentSpreadSyntax(node) {
+        for fragment in candidates(spread.name.text, in: document) where visited.insert(FragmentID(fragment)).inserted {
+          used.insert(fragment.syntax.text)
+          pending.append((fragment.syntax.node, fragment.document))
+        }
+      }
+      pending += node.children.map { ($0, document) }
     }
     return all.flatMap { document in
       document.syntax.fragments.filter { !used.contains($0.text) }.map { fragment in

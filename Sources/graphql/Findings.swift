@@ -143,15 +143,15 @@ extension GraphQLCommand {
     }
     if let what {
       let count = "\(counted(errors, "error")), \(counted(findings.count - errors, "warning"))"
-      console.complain("\(what): \(count)\(shown.count < findings.count ? ", which are left out" : "")".sanitized())
+      console.report("\(what): \(count)\(shown.count < findings.count ? ", which are left out" : "")".sanitized())
     }
     return errors > 0 ? .invalid : .success
   }
 
   /// Prints findings beside the results.
-  func complain(_ findings: [Finding]) {
+  func report(onStandardError findings: [Finding]) {
     var lines = LineCache()
-    for finding in findings { console.complain(String(finding.text(console, &lines).dropLast())) }
+    for finding in findings { console.report(String(finding.text(console, &lines).dropLast())) }
   }
 
   func writeJSON(_ value: some Encodable) throws(Failure) {

@@ -36,10 +36,10 @@ struct GraphQLCommand {
       let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
       exit(try await GraphQLCommand(arguments: arguments, console: console).run().rawValue)
     } catch let error as Failure {
-      console.complain("graphql: \(error.message.sanitized(upTo: 2_000))")
+      console.report("graphql: \(error.message.sanitized(upTo: 2_000))")
       exit(error.exitCode.rawValue)
     } catch {
-      console.complain("graphql: \("\(error)".sanitized(upTo: 2_000))")
+      console.report("graphql: \("\(error)".sanitized(upTo: 2_000))")
       exit(ExitCode.invalid.rawValue)
     }
   }
@@ -62,7 +62,7 @@ struct GraphQLCommand {
     case .diff: return try compareSchemas()
     case .download: return try await download()
     case nil:
-      console.complain("graphql: no command is given\n\n" + Help.text(for: nil))
+      console.report("graphql: no command is given\n\n" + Help.text(for: nil))
       return .usage
     }
   }

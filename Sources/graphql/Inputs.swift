@@ -64,7 +64,7 @@ extension GraphQLCommand {
         failures.append(error)
       }
     }
-    for failure in failures.dropLast() { console.complain("graphql: \(failure.message.sanitized(upTo: 2_000))") }
+    for failure in failures.dropLast() { console.report("graphql: \(failure.message.sanitized(upTo: 2_000))") }
     if let last = failures.last { throw last }
     return inputs
   }

@@ -15,14 +15,14 @@ extension GraphQLCommand {
     findings += documents.findings
     let operations = operations(of: documents, &findings)
     guard findings.isEmpty else {
-      complain(findings)
+      report(onStandardError: findings)
       throw Failure(exitCode: .invalid, message: "no manifest is written: \(counted(findings.count, "error"))\(hint)")
     }
     guard !operations.isEmpty else {
       throw Failure(exitCode: .invalid, message: "there is no operation in these files")
     }
     try write(String(decoding: GraphQLManifest(operations).json(format), as: UTF8.self), to: arguments.output ?? "-")
-    console.complain(documents.summary)
+    console.report(documents.summary)
     return .success
   }
 

@@ -69,7 +69,7 @@ extension GraphQLCommand {
         "\(changes.count { $0.impact == impact }) \(impact.rawValue)"
       }
       let concerned = Set(listed.flatMap(\.operations)).count
-      console.complain(
+      console.report(
         "\(counts.joined(separator: ", "))"
           + (files.isEmpty ? "" : "; of \(documents.summary), \(concerned) feel a change"))
       return changes.contains { $0.impact == .breaking } ? .invalid : .success
@@ -90,7 +90,7 @@ extension GraphQLCommand {
       }
     }
     if findings.contains(where: { $0.severity == .error }) { throw Unreadable(findings: findings) }
-    complain(findings)
+    report(onStandardError: findings)
     return wholes
   }
 

@@ -2,89 +2,134 @@ import GraphQLLanguage
 
 /// What of a schema an operation uses, as coordinates: the types that it selects on, reads or writes, and their fields,
 /// arguments and directives. A variable may bring whatever its type can hold.
+///
+/// What a fragment and a type of input bring is found once, however many operations use them.
 struct OperationUses {
   private let schema: Schema
-  /// The fragments of all documents, and those of each.
-  private let shared: [String: FragmentSyntax]
-  private let own: [[String: FragmentSyntax]]
-  private var document = 0
-  private var coordinates: Set<String> = []
-  private var visited: Set<String> = []
-  /// The selections that were met, but not yet looked at: a list, since they may be nested in any depth.
-  private var pending: [(set: SelectionSetSyntax, type: NamedType)] = []
+  /// The coordinates that are asked for.
+  private let wanted: Set<String>
+  /// The fragments of all documents, and their numbers by their names: in all documents, and in each.
+  private let fragments: [FragmentSyntax]
+  private var shared: [String: Int] = [:]
+  private var own: [[String: Int]] = []
+  private var ofFragments: [Int: Uses] = [:]
+  private var ofInputs: [String: Set<String>] = [:]
+  /// How many selections, spreads and input fields were looked at: the work that was done.
+  private(set) var steps = 0
 
-  init(_ schema: Schema, _ documents: [DocumentSyntax]) {
+  /// What is used in one place.
+  private struct Uses {
+    var coordinates: Set<String> = []
+    /// The names of the fragments that are spread, each once.
+    var spreads: Set<String> = []
+    /// The selections that were met, but not yet looked at: a list, since they may be nested in any depth.
+    var pending: [(set: SelectionSetSyntax, type: NamedType)] = []
+  }
+
+  init(_ schema: Schema, _ documents: [DocumentSyntax], wanted: Set<String>) {
     self.schema = schema
-    own = documents.map { Dictionary($0.fragments.map { ($0.name.text, $0) }) { $1 } }
-    shared = own.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
-  }
-
-  mutating func coordinates(of operation: OperationSyntax, in document: Int) -> Set<String> {
-    self.document = document
-    coordinates = []
-    visited = []
-    add(operation.directives)
-    for variable in operation.variables {
-      addInput(schema.typeReference(variable.type)?.named)
-      add(variable.directives)
+    self.wanted = wanted
+    var fragments: [FragmentSyntax] = []
+    for document in documents {
+      var names: [String: Int] = [:]
+      for fragment in document.fragments {
+        // Of fragments with one name in a document the last counts, and of those of all documents that of the first.
+        names[fragment.name.text] = fragments.count
+        fragments.append(fragment)
+      }
+      own.append(names)
+      shared.merge(names) { first, _ in first }
     }
-    if let root = schema.rootType(of: operation.kind) { pending = [(operation.selectionSet, root)] }
-    while let (set, type) = pending.popLast() { add(set, on: type) }
-    return coordinates
+    self.fragments = fragments
   }
 
-  private func fragment(_ name: String) -> FragmentSyntax? { own[document][name] ?? shared[name] }
+  /// Those of the wanted coordinates that an operation uses.
+  mutating func coordinates(of operation: OperationSyntax, in document: Int) -> Set<String> {
+    var uses = Uses()
+    add(operation.directives, to: &uses)
+    for variable in operation.variables {
+      if let type = schema.typeReference(variable.type)?.named { uses.coordinates.formUnion(ofInput(type)) }
+      add(variable.directives, to: &uses)
+    }
+    if let root = schema.rootType(of: operation.kind) { uses.pending = [(operation.selectionSet, root)] }
+    finish(&uses)
+    var visited = uses.spreads
+    var pending = Array(visited)
+    while let name = pending.popLast() {
+      steps += 1
+      guard let fragment = own[document][name] ?? shared[name] else { continue }
+      let inner = ofFragment(fragment)
+      uses.coordinates.formUnion(inner.coordinates)
+      for spread in inner.spreads where visited.insert(spread).inserted { pending.append(spread) }
+    }
+    return uses.coordinates
+  }
 
-  private mutating func add(_ set: SelectionSetSyntax, on type: NamedType) {
-    coordinates.insert(type.name)
+  /// What a fragment uses itself.
+  private mutating func ofFragment(_ number: Int) -> Uses {
+    if let known = ofFragments[number] { return known }
+    let fragment = fragments[number]
+    var uses = Uses()
+    add(fragment.directives, to: &uses)
+    if let condition = schema.type(named: fragment.typeCondition.name.text) {
+      uses.pending = [(fragment.selectionSet, condition)]
+    }
+    finish(&uses)
+    ofFragments[number] = uses
+    return uses
+  }
+
+  private mutating func finish(_ uses: inout Uses) {
+    while let (set, type) = uses.pending.popLast() { add(set, on: type, to: &uses) }
+    uses.coordinates.formIntersection(wanted)
+  }
+
+  private mutating func add(_ set: SelectionSetSyntax, on type: NamedType, to uses: inout Uses) {
+    uses.coordinates.insert(type.name)
     for selection in set.selections {
-      add(selection.directives)
+      steps += 1
+      add(selection.directives, to: &uses)
       switch selection {
       case .field(let syntax):
         guard let field = type.selectableField(named: syntax.name.text) else { continue }
-        coordinates.formUnion([field.coordinate, field.type.named.name])
+        uses.coordinates.formUnion([field.coordinate, field.type.named.name])
         for argument in syntax.arguments {
           guard let definition = field.argument(named: argument.name.text) else { continue }
-          coordinates.insert("\(field.coordinate)(\(definition.name):)")
-          add(argument.value, definition.type.named)
+          uses.coordinates.insert("\(field.coordinate)(\(definition.name):)")
+          add(argument.value, definition.type.named, to: &uses)
         }
-        if let set = syntax.selectionSet { pending.append((set, field.type.named)) }
+        if let set = syntax.selectionSet { uses.pending.append((set, field.type.named)) }
       case .inlineFragment(let fragment):
         let condition = fragment.typeCondition.map { schema.type(named: $0.name.text) } ?? type
-        if let condition { pending.append((fragment.selectionSet, condition)) }
-      case .fragmentSpread(let spread):
-        guard visited.insert(spread.name.text).inserted, let fragment = fragment(spread.name.text) else { continue }
-        add(fragment.directives)
-        if let condition = schema.type(named: fragment.typeCondition.name.text) {
-          pending.append((fragment.selectionSet, condition))
-        }
+        if let condition { uses.pending.append((fragment.selectionSet, condition)) }
+      case .fragmentSpread(let spread): uses.spreads.insert(spread.name.text)
       }
     }
   }
 
-  private mutating func add(_ directives: SyntaxList<DirectiveSyntax>) {
+  private func add(_ directives: SyntaxList<DirectiveSyntax>, to uses: inout Uses) {
     for directive in directives {
       let name = directive.name.text
-      coordinates.insert("@" + name)
+      uses.coordinates.insert("@" + name)
       for argument in directive.arguments {
-        coordinates.insert("@\(name)(\(argument.name):)")
+        uses.coordinates.insert("@\(name)(\(argument.name):)")
         guard let type = schema.directive(named: name)?.argument(named: argument.name.text)?.type else { continue }
-        add(argument.value, type.named)
+        add(argument.value, type.named, to: &uses)
       }
     }
   }
 
   /// A literal in the place of a type.
-  private mutating func add(_ value: ValueSyntax, _ type: NamedType) {
+  private func add(_ value: ValueSyntax, _ type: NamedType, to uses: inout Uses) {
     var pending = [(value, type)]
     while let (value, type) = pending.popLast() {
-      coordinates.insert(type.name)
+      uses.coordinates.insert(type.name)
       switch value.kind {
       case .list(let elements): pending += elements.map { ($0, type) }
       case .object(let fields):
         for field in fields {
           guard let definition = type.inputField(named: field.name.text) else { continue }
-          coordinates.insert("\(type.name).\(definition.name)")
+          uses.coordinates.insert("\(type.name).\(definition.name)")
           pending.append((field.value, definition.type.named))
         }
       default: break
@@ -93,15 +138,20 @@ struct OperationUses {
   }
 
   /// A type of input with all that it can hold.
-  private mutating func addInput(_ type: NamedType?) {
-    var pending = [type].compactMap { $0 }
+  private mutating func ofInput(_ type: NamedType) -> Set<String> {
+    if let known = ofInputs[type.name] { return known }
+    var coordinates: Set<String> = [type.name]
+    var visited = coordinates
+    var pending = [type]
     while let type = pending.popLast() {
-      guard visited.insert("input " + type.name).inserted else { continue }
-      coordinates.insert(type.name)
       for field in type.inputFields {
-        coordinates.insert("\(type.name).\(field.name)")
-        pending.append(field.type.named)
+        steps += 1
+        coordinates.formUnion(["\(type.name).\(field.name)", field.type.named.name])
+        if visited.insert(field.type.named.name).inserted { pending.append(field.type.named) }
       }
     }
+    coordinates.formIntersection(wanted)
+    ofInputs[type.name] = coordinates
+    return coordinates
   }
 }

@@ -62,7 +62,7 @@ extension Schema {
     var operations: [(document: Int, operation: OperationSyntax)] = []
     /// The numbers of the operations that use what has a coordinate, in order.
     var users: [String: [Int]] = [:]
-    var uses = OperationUses(self, documents)
+    var uses = OperationUses(self, documents, wanted: Set(changes.flatMap(\.feltThrough)))
     for (number, document) in documents.enumerated() {
       for operation in document.operations {
         for coordinate in uses.coordinates(of: operation, in: number) {

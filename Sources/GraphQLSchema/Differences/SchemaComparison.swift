@@ -5,6 +5,8 @@ struct SchemaComparison {
   let old: Schema
   let new: Schema
   private(set) var changes: [SchemaChange] = []
+  /// How many elements were compared: the work that was done.
+  private(set) var steps = 0
 
   init(old: Schema, new: Schema) {
     self.old = old
@@ -36,6 +38,7 @@ struct SchemaComparison {
     _ old: [Element], _ new: [Element], name: (Element) -> String,
     _ body: (inout SchemaComparison, Element?, Element?) -> Void
   ) {
+    steps += old.count + new.count
     var byName = Dictionary(new.map { (name($0), $0) }) { first, _ in first }
     for element in old { body(&self, element, byName.removeValue(forKey: name(element))) }
     for element in new where byName[name(element)] != nil { body(&self, nil, element) }

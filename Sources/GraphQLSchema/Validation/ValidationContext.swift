@@ -24,6 +24,8 @@ final class ValidationContext {
   private let limit: Int
   private var errors: [(offset: Int, error: ValidationError)] = []
   private var questions = 0
+  /// How many selections, spreads, uses of variables and merged fields were looked at: the work that was done.
+  var steps = 0
 
   /// An operation or a fragment.
   struct Definition {

@@ -57,6 +57,7 @@ extension ValidationContext {
         levels.removeLast()
         continue
       }
+      steps += 1
       let (type, field) = (levels[last].type, levels[last].field)
       switch selection {
       case .field(let field): if let inner = walk(field, on: type) { levels.append(inner) }

@@ -98,7 +98,7 @@ final class Exploration: Chooser {
     case .null:
       return option(
         of: .null(id, isLater: isLater), count: 2, condition: { _ in "\(path()) is null" },
-        value: isLater ? nil : { _ in (place, "null") })
+        value: { _ in isLater ? nil : (place, "null") })
     case .type(let names):
       return option(
         of: .type(id, isLater: isLater), count: names.count, condition: { "\(path()) is of type \(names[$0])" },
@@ -108,7 +108,7 @@ final class Exploration: Chooser {
         of: .value(id, isLater: isLater), count: values.count,
         condition: { "\(path()) is \(Self.shown(values[$0]))" },
         isFuture: { values[$0] == .string(ScalarSamples.futureValue) },
-        value: isLater || path().contains("[]") ? nil : { (place, values[$0].text) })
+        value: { isLater || path().contains("[]") ? nil : (place, values[$0].text) })
     }
   }
 
@@ -120,7 +120,9 @@ final class Exploration: Chooser {
   func length(at place: Place) -> Int {
     let lengths = [1, 0, 2]
     return lengths[
-      option(of: .length(ObjectIdentifier(place)), count: lengths.count) { "\(place.path) has \(lengths[$0]) items" }]
+      option(
+        of: .length(ObjectIdentifier(place)), count: lengths.count,
+        condition: { "\(place.path) has \(lengths[$0]) items" }, value: { lengths[$0] == 0 ? (place, "[]") : nil })]
   }
 
   func flag(_ variable: String, usually: Bool) -> Bool {
@@ -138,7 +140,7 @@ final class Exploration: Chooser {
   /// - Parameter value: The value that an option puts into one place, if that is all that it changes.
   private func option(
     of key: Key, count: Int, condition: (Int) -> String, isFuture: (Int) -> Bool = { _ in false },
-    value: ((Int) -> (Place, String))? = nil
+    value: (Int) -> (Place, String)? = { _ in nil }
   ) -> Int {
     let known = numbers[key]
     let number = known ?? numbers.count
@@ -151,9 +153,8 @@ final class Exploration: Chooser {
       alternative.choose(option, of: number, condition(option))
       alternative.number = waiting.count
       alternative.isFuture = pass.isFuture || isFuture(option)
-      alternative.difference = value.map { value in
-        let (place, text) = value(option)
-        return Difference(base: pass.number, place: place, value: text)
+      alternative.difference = value(option).map { place, text in
+        Difference(base: pass.number, place: place, value: text)
       }
       waiting.append(alternative)
     }

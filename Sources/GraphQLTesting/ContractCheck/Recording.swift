@@ -8,8 +8,8 @@ import SystemBase
 /// Where a request does not fit, a value of the wanted type is made up, so that decoding continues and one response shows
 /// all that is wrong; or an error is thrown, as the real decoder does, to see whether that is caught.
 final class Recording {
-  struct Complaint {
-    /// What complaints have in common that are one mistake.
+  struct Problem {
+    /// What problems have in common that are one mistake.
     struct Key: Hashable {
       let path: String
       let kind: String
@@ -23,7 +23,7 @@ final class Recording {
     var severity = SessionCheck.Finding.Severity.error
     /// Whether decoding fails because of it; else a member that is not there is taken for null.
     var isFailure = true
-    /// Whether it says no more than the other complaints of its key if the type is one from the future.
+    /// Whether it says no more than the other problems of its key if the type is one from the future.
     var isImpliedByToday = false
 
     init(_ path: String, _ kind: String, _ message: String) {
@@ -41,7 +41,7 @@ final class Recording {
   /// Where errors are thrown.
   enum Throwing {
     case nowhere
-    case at(Set<Complaint.Key>)
+    case at(Set<Problem.Key>)
     case everywhere
   }
 
@@ -56,7 +56,7 @@ final class Recording {
   /// What ends a recording where no value can be made up; the reason is recorded.
   struct Stop: Error {}
 
-  private(set) var complaints: [Complaint] = []
+  private(set) var problems: [Problem] = []
   private(set) var outcome = Outcome.value
   /// The paths of scalars of which nothing is known but that a decoder accepts some value.
   private(set) var guessed: Set<String> = []
@@ -99,19 +99,19 @@ final class Recording {
   }
 
   /// Records that something does not fit, and throws if that is wanted.
-  func record(_ complaint: Complaint, _ error: (any Error)? = nil) throws {
-    complaints.append(complaint)
+  func record(_ problem: Problem, _ error: (any Error)? = nil) throws {
+    problems.append(problem)
     let isThrown =
       switch throwing {
       case .nowhere: false
-      case .at(let keys): keys.contains(complaint.key)
+      case .at(let keys): keys.contains(problem.key)
       case .everywhere: true
       }
-    guard complaint.isFailure, isThrown else { return }
+    guard problem.isFailure, isThrown else { return }
     isPropagating = true
     throw error
       ?? DecodingError.dataCorrupted(
-        .init(codingPath: [], debugDescription: complaint.message([complaint.subject ?? ""])))
+        .init(codingPath: [], debugDescription: problem.message([problem.subject ?? ""])))
   }
 }
 
@@ -246,7 +246,7 @@ extension Recording {
   }
 }
 
-// MARK: - Complaints
+// MARK: - Problems
 
 extension Recording {
   /// Something is asked for as a type that it is not.
@@ -255,18 +255,18 @@ extension Recording {
     let schemaType = node.place.type?.nullable.description ?? "an object"
     if case .null = node.content {
       return try record(
-        Complaint(path, "null", "the schema says it can be null, but it is read as \(type), not \(type)?"))
+        Problem(path, "null", "the schema says it can be null, but it is read as \(type), not \(type)?"))
     }
     if case .leaf(let leaf) = node.content, leaf.value.numberValue != nil, !leaf.kind.isUnknown,
       schemaType == "Int" && type.contains("Int") && leaf.value != 1
         || schemaType == "Float" && type == "Float" && (leaf.value.numberValue?.magnitude ?? 0) > 2
     {
       return try record(
-        Complaint(path, "range", of: leaf.value.text) {
+        Problem(path, "range", of: leaf.value.text) {
           "is \(schemaType) in the schema, and can be \(list($0, or: true)), which \(type) cannot hold"
         })
     }
-    try record(Complaint(path, "type", "is \(schemaType) in the schema, but is read as \(type)"))
+    try record(Problem(path, "type", "is \(schemaType) in the schema, but is read as \(type)"))
   }
 
   /// A type refuses what it was given.
@@ -279,31 +279,31 @@ extension Recording {
       switch (leaf.kind, leaf.value) {
       case (.enumValue(isFuture: true), _):
         try record(
-          Complaint(
+          Problem(
             path, "later value",
             "\(type) fails for a value that the server adds to \(schemaType) later (use GraphQLEnum)"), error)
       case (.enumValue, .string(let name)):
         try record(
-          Complaint(path, "value", of: "\(schemaType).\(name)") {
+          Problem(path, "value", of: "\(schemaType).\(name)") {
             "\(list($0)) \($0.count > 1 ? "are" : "is") in the schema, but \(type) does not accept "
               + ($0.count > 1 ? "them" : "it")
           }, error)
       default:
         try record(
-          Complaint(path, "refused", of: node.json()) {
+          Problem(path, "refused", of: node.json()) {
             "\(type) does not accept \(list($0, or: true)), which is \(schemaType) in the schema"
           }, error)
       }
     case .object(let object) where object.type.isFuture:
       try record(
-        Complaint(path, "later type", "\(type) fails for a type that the server adds to \(schemaType) later"), error)
+        Problem(path, "later type", "\(type) fails for a type that the server adds to \(schemaType) later"), error)
     case .null: try recordMismatch(node, "\(type)")
     case .object(let object):
       try record(
-        Complaint(path, "refused", of: object.type.name) {
+        Problem(path, "refused", of: object.type.name) {
           "\(type) does not accept an object of type \(list($0, or: true)): \(reason)"
         }, error)
-    case .list: try record(Complaint(path, "refused", "\(type) does not accept the list: \(reason)"), error)
+    case .list: try record(Problem(path, "refused", "\(type) does not accept the list: \(reason)"), error)
     }
   }
 
@@ -329,20 +329,20 @@ extension Recording {
     }
     if type == nil, isReadFurtherOut(key) { return }
     let parent = object.type.base
-    var complaint: Complaint
+    var problem: Problem
     if key == "__typename" {
-      complaint = Complaint(path, "selection", "is read but not selected (add it to the query)")
+      problem = Problem(path, "selection", "is read but not selected (add it to the query)")
     } else if parent.field(named: key) != nil {
-      complaint = Complaint(
+      problem = Problem(
         path, "selection", "is read but not selected (\(parent.name).\(key) exists: add it to the query)")
-      if type == nil { complaint.severity = .warning }
+      if type == nil { problem.severity = .warning }
     } else {
       let names = keys.sorted() + parent.fields.map(\.name).filter { !keys.contains($0) }
       let near = Suggestions.nearest(to: key, among: names).first.map { "; did you mean \($0)?" } ?? ""
-      complaint = Complaint(path, "selection", "is read but not selected, and \(parent.name) has no such field\(near)")
+      problem = Problem(path, "selection", "is read but not selected, and \(parent.name) has no such field\(near)")
     }
-    complaint.isFailure = type != nil
-    try record(complaint)
+    problem.isFailure = type != nil
+    try record(problem)
   }
 
   /// A member is selected, but not in this response.
@@ -352,21 +352,21 @@ extension Recording {
     let selecting = object.selections.compactMap { $0.conditions(of: key, on: object.type) }
     if selecting.contains(where: { $0.contains { if case .arrival = $0 { true } else { false } } }) {
       return try record(
-        Complaint(
+        Problem(
           path, "deferred",
           "can arrive later, as its fragment has @defer, but is read as \(type): give the fragment a label and read it "
             + "as Deferred, or read \(type)?"))
     }
     if !selecting.isEmpty {
       return try record(
-        Complaint(
+        Problem(
           path, "condition", "can be left out by @include or @skip, but is read as \(type), not \(type)?"))
     }
-    var complaint = Complaint(path, "missing", of: object.type.isFuture ? "a type from the future" : object.type.name) {
+    var problem = Problem(path, "missing", of: object.type.isFuture ? "a type from the future" : object.type.name) {
       "is not in every response (here \(list($0))), but is read as \(type)"
     }
-    complaint.isImpliedByToday = true
-    try record(complaint)
+    problem.isImpliedByToday = true
+    try record(problem)
   }
 }
 

@@ -19,7 +19,7 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
 
   private var findings: [Found] = []
   /// Where a finding is among them.
-  private var known: [Recording.Complaint.Key: Int] = [:]
+  private var known: [Recording.Problem.Key: Int] = [:]
   private var guessed: Set<String> = []
   private var byteReaders: [String: String] = [:]
   /// The places in the order in which they were first filled, each with the response that did it.
@@ -29,13 +29,16 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   private var isCut = false
   /// How many values were recorded.
   private var recorded = 0
+  /// The work that was done: how many values were read, and those of responses that were made or recorded by what that
+  /// costs.
+  private(set) var work = 0
   /// The last response from which others differ in one value, and the last in which it was tried what is read.
   private var lastText: (base: Int, text: ResponseText)?
   private var lastWhole: (number: Int, text: ResponseText, isAccepted: Bool)?
 
   /// A finding, and what it is about.
   private struct Found {
-    let complaint: Recording.Complaint
+    let problem: Recording.Problem
     var subjects: [String]
     /// Whether only responses from the future have shown it so far.
     var isFuture: Bool
@@ -44,14 +47,20 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
 
     var finding: SessionCheck.Finding {
       .init(
-        severity: isFuture ? .warning : complaint.severity, path: complaint.key.path,
-        message: complaint.message(subjects), condition: condition, witness: witness)
+        severity: isFuture ? .warning : problem.severity, path: problem.key.path,
+        message: problem.message(subjects), condition: condition, witness: witness)
     }
   }
 
-  /// How many values are recorded before a response that differs in one value alone is only read by the real decoder, as
-  /// long as that accepts it.
+  /// How many values are recorded before responses count as large. Large ones are only read by the real decoder, as long as
+  /// that accepts them, and one of them tries many values.
   private static var mostRecorded: Int { 100_000 }
+
+  /// The most work that is done: a few seconds.
+  private static var mostWork: Int { 20_000_000 }
+
+  /// How many values the real decoder reads while one is made, or recorded.
+  private static var costOfMaking: Int { 8 }
 
   /// How many errors are looked for.
   private static var mostErrors: Int { 100 }
@@ -68,13 +77,16 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   }
 
   mutating func check(_ report: inout SessionCheck.Report, combinations: Int) {
-    while report.responses < SessionCheck.responseLimit, findings.count <= Self.mostErrors,
-      let pass = exploration.nextPass()
-    {
+    var alike: [Int: [Exploration.Pass]] = [:]
+    while report.responses < SessionCheck.responseLimit, !isExhausted, let pass = exploration.nextPass() {
       report.responses += 1
-      check(pass)
+      if isLarge, let base = pass.difference?.base { alike[base, default: []].append(pass) } else { check(pass) }
     }
-    if exploration.nextPass() != nil {
+    for (_, passes) in alike.sorted(by: { $0.key < $1.key }) { checkTogether(passes) }
+    if work > Self.mostWork {
+      report.unexplored.append(
+        "The responses are too many for their size; the rest was not tried.")
+    } else if exploration.nextPass() != nil {
       report.unexplored.append(
         findings.count > Self.mostErrors
           ? "There are more than \(Self.mostErrors) findings; others were not looked for."
@@ -84,9 +96,10 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
       report.unexplored.append(
         "There are more than \(ResponseGenerator.mostValues) values in a response; the rest was not tried.")
     }
-    if recorded > Self.mostRecorded {
+    if isLarge {
       report.unexplored.append(
-        "The responses are large: in most of them, what is read and not selected was not looked for.")
+        "The responses are large: in most of them, many values were tried together, and what is read and not selected was "
+          + "not looked for.")
     }
     for seed in 0..<max(0, combinations) { checkCombination(UInt64(seed), &report) }
     for path in guessed.sorted() {
@@ -103,26 +116,58 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     report.findings += findings.map(\.finding) + warnings
   }
 
+  private var isLarge: Bool { recorded > Self.mostRecorded }
+
+  /// Whether nothing more is to be looked for.
+  private var isExhausted: Bool { findings.count > Self.mostErrors || work > Self.mostWork }
+
   private mutating func check(_ pass: Exploration.Pass) {
-    if recorded > Self.mostRecorded, let body = body(of: pass), failure(of: body) == nil { return }
     exploration.begin(pass)
     let response = generator.response(at: root)
-    recorded += generator.values
+    work += generator.values * Self.costOfMaking
     isCut = isCut || generator.isCut
-    remember(response, pass)
-    for complaint in complaints(about: response) { add(complaint, pass, Self.body(of: response)) }
+    let isNew = remember(response, pass)
+    if isLarge, !isNew, failure(of: Self.text(of: response)) == nil { return }
+    recorded += generator.values
+    for problem in problems(in: response) { add(problem, pass, Self.text(of: response).text) }
   }
 
-  /// The body of a response that differs from an earlier one in one value.
-  private mutating func body(of pass: Exploration.Pass) -> String? {
-    guard let difference = pass.difference else { return nil }
-    return text(difference.base).replacing(difference.place, by: difference.value)
+  /// Checks responses that each differ in one value from the same one: many values in one response and, if that cannot be
+  /// read, half of them, down to the values that cannot be read.
+  private mutating func checkTogether(_ passes: [Exploration.Pass]) {
+    var pending = Self.compatible(passes).reversed().map { $0[...] }
+    while let some = pending.popLast(), !isExhausted {
+      guard let first = some.first, let base = first.difference?.base else { continue }
+      let text = text(base).replacing(some.compactMap { $0.difference.map { ($0.place, $0.value) } })
+      if let text, failure(of: text) == nil { continue }
+      if some.count == 1 {
+        check(first)
+      } else {
+        let middle = some.startIndex + some.count / 2
+        pending += [some[middle...], some[..<middle]]
+      }
+    }
+  }
+
+  /// The passes in groups in which no value is in the place of another, or inside of one.
+  private static func compatible(_ passes: [Exploration.Pass]) -> [[Exploration.Pass]] {
+    var groups: [[Exploration.Pass]] = []
+    // For each place, the first group that has nothing of it. A place comes before those inside of it.
+    var free: [ObjectIdentifier: Int] = [:]
+    for pass in passes {
+      guard let place = pass.difference?.place else { continue }
+      let group = place.andAncestors.reduce(0) { max($0, free[ObjectIdentifier($1)] ?? 0) }
+      free[ObjectIdentifier(place)] = group + 1
+      if group == groups.count { groups.append([]) }
+      groups[group].append(pass)
+    }
+    return groups
   }
 
   private mutating func text(_ base: Int) -> ResponseText {
     if let lastText, lastText.base == base { return lastText.text }
     exploration.begin(exploration.pass(base))
-    let text = ResponseText(generator.response(at: root), in: #"{"data": "#, "}")
+    let text = Self.text(of: generator.response(at: root))
     lastText = (base, text)
     return text
   }
@@ -132,31 +177,32 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     exploration.beginRandom(seed: seed)
     let response = generator.response(at: root)
     report.responses += 1
-    for complaint in complaints(about: response) where known[complaint.key] == nil {
+    for problem in problems(in: response) where known[problem.key] == nil {
       var pass = exploration.pass
-      while let simpler = pass.simpler.first(where: { fails(complaint, in: $0, &report) }) { pass = simpler }
+      while let simpler = pass.simpler.first(where: { fails(problem, in: $0, &report) }) { pass = simpler }
       exploration.begin(pass)
-      add(complaint, pass, Self.body(of: generator.response(at: root)))
+      add(problem, pass, Self.text(of: generator.response(at: root)).text)
     }
   }
 
   private mutating func fails(
-    _ complaint: Recording.Complaint, in pass: Exploration.Pass, _ report: inout SessionCheck.Report
+    _ problem: Recording.Problem, in pass: Exploration.Pass, _ report: inout SessionCheck.Report
   ) -> Bool {
     exploration.begin(pass)
     report.responses += 1
     let response = generator.response(at: root)
-    return complaints(about: response).contains { $0.key == complaint.key }
+    return problems(in: response).contains { $0.key == problem.key }
   }
 
-  private static func body(of response: ResponseNode) -> String {
-    ResponseText(response, in: #"{"data": "#, "}").text
+  private static func text(of response: ResponseNode) -> ResponseText {
+    ResponseText(response, in: #"{"data": "#, "}")
   }
 
   /// Why the real decoder cannot read a response.
-  private func failure(of body: String) -> DecodingFailure? {
+  private mutating func failure(of response: ResponseText) -> DecodingFailure? {
+    work += response.values
     let headers: HTTPHeaders = ["Content-Type": "application/graphql-response+json"]
-    let response = HTTPResponse(status: 200, headers: headers, body: Data(body.utf8))
+    let response = HTTPResponse(status: 200, headers: headers, body: Data(response.bytes))
     do throws(RequestError) {
       _ = try parser.parse(response, by: decoder)
       return nil
@@ -165,23 +211,23 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     }
   }
 
-  private mutating func add(_ complaint: Recording.Complaint, _ pass: Exploration.Pass, _ body: String) {
-    let subjects = [complaint.subject].compactMap { $0 }
-    guard let index = known[complaint.key] else {
-      known[complaint.key] = findings.count
+  private mutating func add(_ problem: Recording.Problem, _ pass: Exploration.Pass, _ body: String) {
+    let subjects = [problem.subject].compactMap { $0 }
+    guard let index = known[problem.key] else {
+      known[problem.key] = findings.count
       findings.append(
         Found(
-          complaint: complaint, subjects: subjects, isFuture: pass.isFuture, condition: pass.conditions, witness: body))
+          problem: problem, subjects: subjects, isFuture: pass.isFuture, condition: pass.conditions, witness: body))
       return
     }
     if findings[index].isFuture, !pass.isFuture {
       findings[index] = Found(
-        complaint: complaint, subjects: subjects, isFuture: false, condition: pass.conditions, witness: body)
+        problem: problem, subjects: subjects, isFuture: false, condition: pass.conditions, witness: body)
       return
     }
     // What fails today need not be said of the future.
     if pass.isFuture, !findings[index].isFuture { return }
-    if let subject = complaint.subject, !findings[index].subjects.contains(subject) {
+    if let subject = problem.subject, !findings[index].subjects.contains(subject) {
       findings[index].subjects.append(subject)
     }
     // What any response shows is clearest in the usual one.
@@ -194,53 +240,56 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
 // MARK: - What is wrong
 
 extension ResponseCheck {
-  private func record(_ response: ResponseNode, throwing: Recording.Throwing = .nowhere) -> Recording {
+  private mutating func record(_ response: ResponseNode, throwing: Recording.Throwing = .nowhere) -> Recording {
+    work += generator.values * Self.costOfMaking
     let recording = Recording(decoder: decoder, userInfo: userInfo, throwing: throwing)
     recording.read(ResponseData.self, from: response)
     return recording
   }
 
   /// What is wrong when a response is read.
-  private mutating func complaints(about response: ResponseNode) -> [Recording.Complaint] {
+  private mutating func problems(in response: ResponseNode) -> [Recording.Problem] {
     let recording = record(response)
     if recording.outcome == .stopped { isIncomplete = true }
     guessed.formUnion(recording.guessed)
     byteReaders.merge(recording.byteReaders) { $1 }
-    guard let failure = failure(of: Self.body(of: response)) else {
+    guard let failure = failure(of: Self.text(of: response)) else {
       // Where the type catches an error, it goes on to read something else.
-      if recording.complaints.contains(where: \.isFailure) { _ = record(response, throwing: .everywhere) }
-      return recording.complaints.filter { !$0.isFailure }
+      if recording.problems.contains(where: \.isFailure) { _ = record(response, throwing: .everywhere) }
+      return recording.problems.filter { !$0.isFailure }
     }
     // What the rules of documents refuse leaves nothing to be proved.
-    if hasUnknownFields { return recording.complaints }
-    let complaints = proven(recording.complaints, response)
-    if complaints.contains(where: \.isFailure) { return complaints }
-    return complaints + [.init(failure.path, "unreadable", "cannot be read: \(failure.reason)")]
+    if hasUnknownFields { return recording.problems }
+    let problems = proven(recording.problems, response)
+    if problems.contains(where: \.isFailure) { return problems }
+    return problems + [.init(failure.path, "unreadable", "cannot be read: \(failure.reason)")]
   }
 
-  /// The complaints that make reading fail: not those of which the type catches the error, to read something else.
-  private func proven(_ first: [Recording.Complaint], _ response: ResponseNode) -> [Recording.Complaint] {
-    var proven: [Recording.Complaint] = []
-    var tried: Set<Recording.Complaint.Key> = []
-    var caught: Set<Recording.Complaint.Key> = []
-    var complaints = first
-    while let next = complaints.first(where: { $0.isFailure && !tried.contains($0.key) }), tried.count < 50 {
+  /// The problems that make reading fail: not those of which the type catches the error, to read something else.
+  private mutating func proven(_ first: [Recording.Problem], _ response: ResponseNode) -> [Recording.Problem] {
+    var proven: [Recording.Problem] = []
+    var tried: Set<Recording.Problem.Key> = []
+    var caught: Set<Recording.Problem.Key> = []
+    var problems = first
+    while let next = problems.first(where: { $0.isFailure && !tried.contains($0.key) }), tried.count < 50 {
       tried.insert(next.key)
       if case .value = record(response, throwing: .at(caught.union([next.key]))).outcome {
         caught.insert(next.key)
-        complaints = record(response, throwing: .at(caught)).complaints
+        problems = record(response, throwing: .at(caught)).problems
       } else {
         proven.append(next)
       }
     }
-    return proven + complaints.filter { !$0.isFailure }
+    return proven + problems.filter { !$0.isFailure }
   }
 }
 
 // MARK: - What is selected
 
 extension ResponseCheck {
-  private mutating func remember(_ node: ResponseNode, _ pass: Exploration.Pass) {
+  /// Returns whether there are places in a response that none before had.
+  private mutating func remember(_ node: ResponseNode, _ pass: Exploration.Pass) -> Bool {
+    let count = places.count
     var pending = [node]
     while let node = pending.popLast() {
       if node.place !== root, !node.place.isKnown {
@@ -253,6 +302,7 @@ extension ResponseCheck {
       case .null, .leaf: break
       }
     }
+    return places.count > count
   }
 
   /// Fields that are selected and that nothing reads.
@@ -283,14 +333,14 @@ extension ResponseCheck {
   ) -> Bool? {
     if lastWhole?.number != pass.number {
       exploration.begin(pass)
-      let text = ResponseText(generator.response(at: root), in: #"{"data": "#, "}")
+      let text = Self.text(of: generator.response(at: root))
       report.responses += 1
-      lastWhole = (pass.number, text, failure(of: text.text) == nil)
+      lastWhole = (pass.number, text, failure(of: text) == nil)
     }
     guard let lastWhole else { return nil }
     guard lastWhole.isAccepted else { return isIncomplete ? nil : false }
     let poison = place.isComposite ? "0" : #"{"":0}"#
-    return lastWhole.text.replacing(place, by: poison).map { failure(of: $0) != nil }
+    return lastWhole.text.replacing([(place, poison)]).map { failure(of: $0) != nil }
   }
 
   private var deprecated: [SessionCheck.Finding] {

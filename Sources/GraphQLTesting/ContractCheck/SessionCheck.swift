@@ -15,9 +15,10 @@ import SystemBase
 /// value of an enum and one that does not exist yet, and what `@include` and `@skip` leave out. Each alternative is tried
 /// by itself; combinations of them are tried at random, if some are wanted.
 ///
-/// What is found is a value; an error about responses shows a short response that a correct server may send and that fails. What is one mistake is one finding, which names the types and values that it concerns. The time is about that of
-/// decoding one small response for each alternative. Decoders and encoders run on a thread of the check's own, which has
-/// room for what nests.
+/// What is found is a value; an error about responses shows a short response that a correct server may send and that
+/// fails. What is one mistake is one finding, which names the types and values that it concerns. The time is about that of
+/// decoding one small response for each alternative; where responses are large, many alternatives are tried in one, as long
+/// as it can be read. Decoders and encoders run on a thread of the check's own, which has room for what nests.
 public struct SessionCheck: Sendable {
   private let schema: Schema
   private let samples: ScalarSamples

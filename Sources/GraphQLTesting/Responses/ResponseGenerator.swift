@@ -402,7 +402,9 @@ extension ResponseNode {
 
 /// A response as JSON, with the bytes of each place, so that what differs in one place needs no other response.
 struct ResponseText {
-  private var bytes: [UInt8] = []
+  private(set) var bytes: [UInt8] = []
+  /// How many values it has.
+  private(set) var values = 0
   private var ranges: [ObjectIdentifier: [Range<Int>]] = [:]
 
   init(_ response: ResponseNode, in prefix: String = "", _ suffix: String = "") {
@@ -413,22 +415,35 @@ struct ResponseText {
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// The text with another value in all values of a place; `nil` if it has none.
-  func replacing(_ place: Place, by value: String) -> String? {
-    guard let ranges = ranges[ObjectIdentifier(place)] else { return nil }
+  /// The text with other values in all values of some places; `nil` if it has none of one, or if one is in another.
+  ///
+  /// Of the result, nothing can be replaced.
+  func replacing(_ replacements: [(place: Place, value: String)]) -> ResponseText? {
+    var parts: [(range: Range<Int>, value: String)] = []
+    for (place, value) in replacements {
+      guard let ranges = ranges[ObjectIdentifier(place)] else { return nil }
+      parts += ranges.map { ($0, value) }
+    }
+    parts.sort { $0.range.lowerBound < $1.range.lowerBound }
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var end = 0
-    for range in ranges {
+    for (range, value) in parts {
+      guard range.lowerBound >= end else { return nil }
       result += bytes[end..<range.lowerBound]
       result += value.utf8
       end = range.upperBound
     }
     result += bytes[end...]
-    return String(decoding: result, as: UTF8.self)
+    return ResponseText(bytes: result, values: values)
+  }
+
+  private init(bytes: [UInt8], values: Int) {
+    (self.bytes, self.values) = (bytes, values)
   }
 
   private mutating func write(_ node: ResponseNode) {
+    values += 1
     let start = bytes.count
     switch node.content {
     case .null: bytes += "null".utf8

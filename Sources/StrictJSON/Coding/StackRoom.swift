@@ -16,7 +16,7 @@ struct StackRoom {
 
   /// Where the caller is on the stack.
   @inline(__always)
-  static var here: UInt {
+  fileprivate static var here: UInt {
     var mark: UInt8 = 0
     return withUnsafeMutablePointer(to: &mark) { UInt(bitPattern: $0) }
   }
@@ -28,14 +28,35 @@ struct StackRoom {
 
   /// Whether there is room at this address, as far as is known.
   @inline(__always)
-  func contains(_ address: UInt) -> Bool { address &- low < size }
+  fileprivate func contains(_ address: UInt) -> Bool { address &- low < size }
 
   /// The room of this thread's stack, if the address is on it; `nil` on a stack that the system does not know.
-  static func ofThread(at address: UInt) -> StackRoom? {
+  fileprivate static func ofThread(at address: UInt) -> StackRoom? {
     guard let stack = stackOfThread(), stack.contains(address) else { return nil }
     var room = StackRoom()
     room.low = stack.lowerBound + min(reserve, UInt(stack.count))
     room.size = stack.upperBound - room.low
     return room
+  }
+}
+
+/// What looks for room before each value that it reads or writes.
+protocol StackUser: AnyObject {
+  var room: StackRoom { get set }
+}
+
+extension StackUser {
+  /// Whether the stack has room for one value more.
+  @inline(__always)
+  func hasRoom() -> Bool {
+    let here = StackRoom.here
+    return room.contains(here) || lookForRoom(at: here)
+  }
+
+  @inline(never)
+  private func lookForRoom(at address: UInt) -> Bool {
+    guard let room = StackRoom.ofThread(at: address) else { return true }
+    self.room = room
+    return room.contains(address)
   }
 }

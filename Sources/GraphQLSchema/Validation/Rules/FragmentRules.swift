@@ -90,6 +90,7 @@ extension ValidationContext {
     while let owner = pending.popLast() {
       var child = owner + 1
       while child < selections[owner].end {
+        steps += 1
         if selections[child].kind == .spread {
           result.append(child)
         } else if selections[child].hasSelections {
@@ -136,6 +137,7 @@ private struct CycleSearch {
         path.removeLast()
         continue
       }
+      context.steps += 1
       let spread = path[last].spreads[path[last].next]
       path[last].next += 1
       guard let fragment = context.fragment(named: context.selections[spread].name) else { continue }

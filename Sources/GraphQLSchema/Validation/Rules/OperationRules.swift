@@ -114,6 +114,7 @@ extension ValidationContext {
     var changed: [(fragment: Int, depth: Int?)] = []
     var pending = [(index: root + 1, end: selections[root].end, depth: 0)]
     while let (index, end, depth) = pending.popLast() {
+      steps += 1
       guard index < end else { continue }
       let selection = selections[index]
       pending.append((selection.end, end, depth))

@@ -42,6 +42,7 @@ struct OverlappingFields {
 
   static func check(_ context: ValidationContext) {
     var rule = OverlappingFields(context)
+    defer { context.steps += rule.work }
     guard let conflict = rule.findConflict(), !context.isStopped else { return }
     if !FieldConflicts.report(context) {
       // What graphql-js would compare is too much; this pair is in conflict in any case.
@@ -103,7 +104,12 @@ struct OverlappingFields {
 
   private static let workLimit = 2_000_000
 
-  private mutating func add(_ owners: [Int], _ aspects: Aspects) {
+  private mutating func add(_ selections: [Int], _ aspects: Aspects) {
+    var owners = selections.map(fragmentAlone)
+    if owners.count > 1, owners != selections {
+      var known: Set<Int> = []
+      owners.removeAll { !known.insert($0).inserted }
+    }
     if owners.count == 1 {
       guard !checkedAlone[owners[0]].isSuperset(of: aspects) else { return }
       checkedAlone[owners[0]].formUnion(aspects)
@@ -112,6 +118,15 @@ struct OverlappingFields {
       let merged = Merged(owners: owners, aspects: aspects.rawValue)
       if checkedTogether.insert(merged).inserted { pending.append(merged) }
     }
+  }
+
+  /// The fragment that is all that an owner selects, so that it is checked once, wherever it is spread; or else the owner.
+  private func fragmentAlone(_ owner: Int) -> Int {
+    let first = owner + 1
+    guard context.selections[owner].end == first + 1, context.selections[first].kind == .spread,
+      let fragment = context.fragment(named: context.selections[first].name)
+    else { return owner }
+    return context.definitions[fragment].root
   }
 
   /// The fields that the owners select, also through fragments.

@@ -28,6 +28,7 @@ extension ValidationContext {
   /// Checks each operation's variables against their uses in it and in all fragments that it reaches.
   func checkVariables() {
     var work = 0
+    defer { steps += work }
     var reachedFrom = Array(repeating: -1, count: definitions.count)
     var spreads: [[Int]] = []
     for index in definitions.indices where definitions[index].operation != nil && !isStopped {
@@ -68,6 +69,7 @@ private struct OperationVariables {
   let variables: [VariableDefinitionSyntax]
   /// For each variable, the number of its name.
   private var names: [Int] = []
+  private let types: [TypeRef?]
   private var isUsed: [Bool]
   /// The variable with a name, for operations with many.
   private var byName: [Int: Int] = [:]
@@ -77,6 +79,7 @@ private struct OperationVariables {
     self.operation = operation
     self.variables = variables
     isUsed = Array(repeating: false, count: variables.count)
+    types = variables.map { context.type($0.type.node) }
     names = variables.map { context.names.number($0.name) }
     // Of variables with one name the last counts, as in graphql-js.
     if variables.count > 8 { byName = Dictionary(zip(names, names.indices)) { $1 } }
@@ -97,7 +100,7 @@ private struct OperationVariables {
         continue
       }
       isUsed[variable] = true
-      checkPosition(of: use, variables[variable])
+      checkPosition(of: use, variables[variable], types[variable])
     }
   }
 
@@ -117,8 +120,10 @@ private struct OperationVariables {
   }
 
   /// `IsVariableUsageAllowed` of section 5.8.5.
-  private func checkPosition(of use: ValidationContext.VariableUse, _ variable: VariableDefinitionSyntax) {
-    guard let expected = use.type, let type = context.type(variable.type.node) else { return }
+  private func checkPosition(
+    of use: ValidationContext.VariableUse, _ variable: VariableDefinitionSyntax, _ type: TypeRef?
+  ) {
+    guard let expected = use.type, let type else { return }
     let tables = context.tables
     var place = expected
     if expected.isNonNull && !type.isNonNull {
