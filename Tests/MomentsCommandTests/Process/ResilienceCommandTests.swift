@@ -4,11 +4,13 @@ import Testing
 
 @Suite("the command's retries and tokens")
 struct ResilienceCommandTests {
-  /// A server whose first connections answer by a status, and the next with a timeline.
+  /// A server whose first connections answer by a status, and the next with a timeline. It says that it closes them, since
+  /// what is sent on a connection that is about to close is an attempt, too.
   private func server(failing count: Int, _ status: Int = 503) throws -> ScriptedServer {
     try ScriptedServer { number in
       number < count
-        ? [.readRequest, .send(RawResponse(status)), .close] : .answering { _ in RawResponse(body: TimelineJSON.plain) }
+        ? [.readRequest, .send(RawResponse(status, headers: [("Connection", "close")])), .close]
+        : .answering { _ in RawResponse(body: TimelineJSON.plain) }
     }
   }
 
