@@ -3,7 +3,7 @@ public import Streams
 
 /// Reports each request to an observer. Place it outermost, so that it sees all attempts.
 ///
-/// A client of the module Networking takes an observer itself, and also reports to it whether the response could be
+/// A client of the module GraphQLClient takes an observer itself, and also reports to it whether the response could be
 /// decoded; this middleware is for sending requests without such a client. A request that already has an observer keeps
 /// it.
 public struct ObservingMiddleware: HTTPMiddleware {

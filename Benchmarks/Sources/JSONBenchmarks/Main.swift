@@ -1,6 +1,6 @@
 import Foundation
 
-/// Compares the JSON module with Foundation, and with other libraries whose programs are in a folder.
+/// Compares StrictJSON with Foundation, and with other libraries whose programs are in a folder.
 ///
 ///     JSONBenchmarks [ROUNDS [FILTER [COLUMN]]]     a COLUMN, 0 or 1, for the profile of one library's work
 ///

@@ -184,7 +184,7 @@ extension APIClient {
   ///     client.download(GetPhoto(id: "7"), to: file).subscribe(onNext: { head in … })
   ///
   /// The file appears only once it is complete; if the download fails, the target stays as it was (see
-  /// `download(to:upTo:)` in the module HTTP). The session's parser and the interceptors are not used, and `limit`
+  /// `download(to:upTo:)` in the module HTTPClientCore). The session's parser and the interceptors are not used, and `limit`
   /// replaces `responseBodyLimit`.
   ///
   /// The client's timeouts, middlewares and observer apply. The default total of 60 seconds ends with the response's

@@ -3,7 +3,7 @@ public import Streams
 /// Wraps the sending of sessions: sees their decoded, typed responses.
 ///
 /// Write an interceptor to act on what responses mean: to replace, delay or fail one, or to send the request again. To
-/// act on the messages themselves, write an `HTTPMiddleware` of the module HTTP.
+/// act on the messages themselves, write an `HTTPMiddleware` of the module HTTPClientCore.
 ///
 ///     struct SignInAgain: SessionInterceptor {
 ///       func intercept<Session: APISession>(

@@ -6,7 +6,7 @@ public import SystemBase
 /// review, and files beside it for bodies that are binary or large.
 ///
 /// The file has an exchange after the other, each member on a line of its own; the article `Cassettes` of the module
-/// Networking describes it. A ``RecordingTransport`` writes it, a ``ReplayingTransport`` replays it.
+/// GraphQLClient describes it. A ``RecordingTransport`` writes it, a ``ReplayingTransport`` replays it.
 public struct Cassette: Hashable, Sendable {
   /// The exchanges.
   public let exchanges: [RecordedExchange]

@@ -82,15 +82,15 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
       report.responses += 1
       if isLarge, let base = pass.difference?.base { alike[base, default: []].append(pass) } else { check(pass) }
     }
-    for (_, passes) in alike.sorted(by: { $0.key < $1.key }) { checkTogether(passes) }
-    if work > Self.mostWork {
+    var isWhole = true
+    for (_, passes) in alike.sorted(by: { $0.key < $1.key }) where !checkTogether(passes) { isWhole = false }
+    if !isWhole || exploration.nextPass() != nil {
       report.unexplored.append(
-        "The responses are too many for their size; the rest was not tried.")
-    } else if exploration.nextPass() != nil {
-      report.unexplored.append(
-        findings.count > Self.mostErrors
-          ? "There are more than \(Self.mostErrors) findings; others were not looked for."
-          : "There are more than \(SessionCheck.responseLimit) alternatives; the rest was not tried.")
+        work > Self.mostWork
+          ? "The responses are too many for their size; the rest was not tried."
+          : findings.count > Self.mostErrors
+            ? "There are more than \(Self.mostErrors) findings; others were not looked for."
+            : "There are more than \(SessionCheck.responseLimit) alternatives; the rest was not tried.")
     }
     if isCut {
       report.unexplored.append(
@@ -133,10 +133,10 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   }
 
   /// Checks responses that each differ in one value from the same one: many values in one response and, if that cannot be
-  /// read, half of them, down to the values that cannot be read.
-  private mutating func checkTogether(_ passes: [Exploration.Pass]) {
+  /// read, half of them, down to the values that cannot be read. Returns whether all were tried.
+  private mutating func checkTogether(_ passes: [Exploration.Pass]) -> Bool {
     var pending = Self.compatible(passes).reversed().map { $0[...] }
-    while let some = pending.popLast(), !isExhausted {
+    while !isExhausted, let some = pending.popLast() {
       guard let first = some.first, let base = first.difference?.base else { continue }
       let text = text(base).replacing(some.compactMap { $0.difference.map { ($0.place, $0.value) } })
       if let text, failure(of: text) == nil { continue }
@@ -147,6 +147,7 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
         pending += [some[middle...], some[..<middle]]
       }
     }
+    return pending.isEmpty
   }
 
   /// The passes in groups in which no value is in the place of another, or inside of one.
@@ -318,11 +319,15 @@ extension ResponseCheck {
     var unread: [SessionCheck.Finding] = []
     for (place, pass) in places
     where place.key != nil && place.field?.name != "__typename" && !read.contains(place.path) {
-      guard unread.count < Self.mostErrors,
+      guard unread.count < Self.mostErrors, work <= Self.mostWork,
         !place.andAncestors.contains(where: { reported.contains($0.path) }), isRead(place, in: pass, &report) == false
       else { continue }
       reported.insert(place.path)
       unread.append(.init(severity: .warning, path: place.path, message: "is selected but never read"))
+    }
+    if work > Self.mostWork {
+      report.unexplored.append(
+        "The responses are too many for their size; whether all that is selected is read was not looked for.")
     }
     return unread
   }

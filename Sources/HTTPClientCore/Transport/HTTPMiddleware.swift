@@ -3,7 +3,7 @@ public import Streams
 /// Stands between a client and its transport: sees each request on its way out, and the parts of its response.
 ///
 /// Write a middleware to act on messages, whatever moves them: headers, logs, retries. To act on a session's decoded
-/// response, write a `SessionInterceptor` of the module Networking.
+/// response, write a `SessionInterceptor` of the module GraphQLClient.
 public protocol HTTPMiddleware: Sendable {
   /// Returns the response to a request by calling `next` once, several times or not at all, with this request or
   /// another one, such as the same request to another server (``HTTPRequest/to(_:method:)``).

@@ -26,8 +26,8 @@ public struct WebSocketRequest: Sendable {
   /// The name of the operation that this is for, for errors.
   public var operationName: String?
 
-  /// Called as the observer is, at most once a second, when a part of a message has arrived: a long one is a sign of life
-  /// before it is whole. Transports need not call it.
+  /// Called as the observer is, at most once a second, when a sign of life has arrived that is no event: a part of a long
+  /// message, or a ping. Transports need not call it.
   package var onPart: (@Sendable () -> Void)?
 
   /// Makes a request.

@@ -6,7 +6,7 @@ public import SystemBase
 ///
 ///     AuthMiddleware(InMemoryTokenProvider(token) { old in … })
 ///
-/// Servers of GraphQL may reject a token with status 200: for them, Networking has the challenge `graphQL`.
+/// Servers of GraphQL may reject a token with status 200: for them, GraphQLClient has the challenge `graphQL`.
 ///
 /// If a response is a challenge, the token is refreshed (once, however many such responses there are) and the request
 /// is sent again, once, whatever its method: a challenge means that it was not carried out. (If a
@@ -223,7 +223,7 @@ extension AuthMiddleware {
 
 /// How to recognise a response that rejects the request's token.
 ///
-/// The module Networking adds `graphQL`, which also recognises errors with the code `UNAUTHENTICATED`.
+/// The module GraphQLClient adds `graphQL`, which also recognises errors with the code `UNAUTHENTICATED`.
 public struct AuthenticationChallenge: Sendable {
   /// Whether a response with this head may be a challenge, so that it has to be held back and examined.
   let isPossible: @Sendable (HTTPResponseHead) -> Bool

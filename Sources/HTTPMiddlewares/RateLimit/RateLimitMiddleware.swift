@@ -213,7 +213,7 @@ private final class LimitedRequest: Sendable {
 
 /// How to recognise a response by which a server refuses a request for its rate.
 ///
-/// The module Networking adds `graphQL`, which also recognises errors with status 200.
+/// The module GraphQLClient adds `graphQL`, which also recognises errors with status 200.
 public struct RateLimitSignal: Sendable {
   /// A refusal, and what it says.
   public struct Refusal: Hashable, Sendable {

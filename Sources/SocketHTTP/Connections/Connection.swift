@@ -111,7 +111,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
       engine?.didOpen(self)
       // The events of bytes that arrived before this reading began are gone, so read now.
       read()
-      isOver = isPaused
+      isOver = isPaused || isReadDue
     case .failure(let error):
       engine?.didFailToOpen(self, error)
     }

@@ -117,8 +117,8 @@ final class WebSocketInbox: Sendable {
         return (exchange(&state.events, with: []), state.end.take(), exchange(&state.hasPart, with: false))
       }
       if events.isEmpty, end == nil, !hasPart { return }
-      if hasPart, !isStopped.load(ordering: .relaxed) { onPart?() }
       deliver(events, resume)
+      if hasPart, !isStopped.load(ordering: .relaxed) { onPart?() }
       if let end {
         willEnd()
         finish(end)

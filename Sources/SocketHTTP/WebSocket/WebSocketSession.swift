@@ -167,6 +167,7 @@ extension WebSocketSession {
     phase = .upgrading(upgrade)
     switch outcome {
     case .blocked: break
+    case .more: soon(on: loop) { $0.advance() }
     case .failed(let error): fail(error)
     case .done(let head, let agreement, let rest): didOpen(head, agreement, upgrade.channel, rest)
     }
@@ -197,14 +198,17 @@ extension WebSocketSession {
     consume(rest, during: &turn)
     // The events of bytes that arrived during the upgrade are gone, so read now.
     read()
-    isOver = isPaused
+    isOver = isPaused || isReadDue
   }
 
   // MARK: - Reading and writing
 
   func ready(_ event: PollEvent) {
     if event.isOver { isOver = true }
-    if case .upgrading = phase { return advance() }
+    if case .upgrading = phase {
+      if !isReadDue { advance() }
+      return
+    }
     if event.isWritable { flush() }
     if event.isReadable { read() }
   }
@@ -215,24 +219,24 @@ extension WebSocketSession {
     output.withLock { $0?.channel.beginReading(isOver: isOver) }
     var turn = ReadingTurn()
     while !isPaused, hasSocket {
-      guard !turn.isOver else { return readSoon(on: loop) }
+      guard !turn.isOver else { return soon(on: loop) { $0.read() } }
       if hasUnread {
         readUnread(during: &turn)
         continue
       }
-      turn.addRead()
       let outcome = output.withLock { $0?.read(into: loop.buffer) ?? .blocked }
       guard case .bytes(let size) = outcome else { return didRead(outcome) }
       consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<size]), during: &turn)
+      turn.addRead()
     }
   }
 
   /// Reads on in a turn that comes behind those of others. What arrives meanwhile brings no further turn.
-  private func readSoon(on loop: EventLoop) {
+  private func soon(on loop: EventLoop, _ readOn: @escaping @Sendable (WebSocketSession) -> Void) {
     isReadDue = true
     loop.submit { [self] in
       isReadDue = false
-      read()
+      readOn(self)
     }
   }
 

@@ -7,6 +7,8 @@ struct WebSocketUpgrade {
     /// The server has agreed. What has arrived behind its response is in the buffer that was passed in.
     case done(HTTPResponseHead, Handshake.Agreement, rest: UnsafeRawBufferPointer)
     case blocked
+    /// There may be more to read, and others are to have their turn first.
+    case more
     case failed(RequestError)
   }
 
@@ -19,6 +21,8 @@ struct WebSocketUpgrade {
   private var excerpt = Data()
 
   private static let largestExcerpt = 512
+  /// How many reads follow one another before others have their turn.
+  private static let mostReads = 16
 
   /// Takes the handshake, and the head that it begins with.
   init(_ channel: any ByteChannel, _ handshake: Handshake, _ head: [UInt8]) {
@@ -38,7 +42,7 @@ struct WebSocketUpgrade {
     }
     if case .failed(let error) = channel.flush() { return .failed(error) }
     channel.beginReading(isOver: isOver)
-    while true {
+    for _ in 0..<Self.mostReads {
       switch channel.read(into: buffer) {
       case .bytes(let count):
         if let outcome = didReceive(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { return outcome }
@@ -47,6 +51,7 @@ struct WebSocketUpgrade {
       case .failed(let error): return .failed(self.error(unless: error))
       }
     }
+    return .more
   }
 
   /// What the server has said, if it has refused; otherwise the given error.

@@ -4,6 +4,9 @@ import SystemBase
 ///
 /// What a level of a value takes depends on its type and on the build: from half a KiB to seven. So coders count neither
 /// levels nor bytes, but look at where they are on the stack.
+///
+/// Readers and writers each do so in a method of their own: in one that they share, of this struct, a protocol or a
+/// superclass, a level takes up to a quarter more of the stack.
 struct StackRoom {
   /// What is left for a value that has nothing inside, and for its errors.
   private static let reserve: UInt = 16 << 10
@@ -16,7 +19,7 @@ struct StackRoom {
 
   /// Where the caller is on the stack.
   @inline(__always)
-  fileprivate static var here: UInt {
+  static var here: UInt {
     var mark: UInt8 = 0
     return withUnsafeMutablePointer(to: &mark) { UInt(bitPattern: $0) }
   }
@@ -28,35 +31,14 @@ struct StackRoom {
 
   /// Whether there is room at this address, as far as is known.
   @inline(__always)
-  fileprivate func contains(_ address: UInt) -> Bool { address &- low < size }
+  func contains(_ address: UInt) -> Bool { address &- low < size }
 
   /// The room of this thread's stack, if the address is on it; `nil` on a stack that the system does not know.
-  fileprivate static func ofThread(at address: UInt) -> StackRoom? {
+  static func ofThread(at address: UInt) -> StackRoom? {
     guard let stack = stackOfThread(), stack.contains(address) else { return nil }
     var room = StackRoom()
     room.low = stack.lowerBound + min(reserve, UInt(stack.count))
     room.size = stack.upperBound - room.low
     return room
-  }
-}
-
-/// What looks for room before each value that it reads or writes.
-protocol StackUser: AnyObject {
-  var room: StackRoom { get set }
-}
-
-extension StackUser {
-  /// Whether the stack has room for one value more.
-  @inline(__always)
-  func hasRoom() -> Bool {
-    let here = StackRoom.here
-    return room.contains(here) || lookForRoom(at: here)
-  }
-
-  @inline(never)
-  private func lookForRoom(at address: UInt) -> Bool {
-    guard let room = StackRoom.ofThread(at: address) else { return true }
-    self.room = room
-    return room.contains(address)
   }
 }

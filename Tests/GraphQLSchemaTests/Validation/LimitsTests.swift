@@ -226,4 +226,23 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(operations.count { $0.count == 100 } == 500)
     #expect(operations.allSatisfy { $0.allSatisfy { $0.document == 0 } })
   }
+
+  @Test("a fragment that is too deep for one operation is still looked at for another")
+  func depthOfDeferred() throws {
+    let schema = try Schema(
+      parsing: """
+        directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+        type Query { a: Int }
+        type Subscription { s: S! }
+        type S { s: S! x: Int }
+        """)
+    let chain =
+      repeated(101) { "fragment F\($0) on S { s { ...F\($0 + 1) } }" } + " fragment F101 on S { ... @defer { x } }"
+    let (deep, direct) = ("subscription A { s { ...F0 } }", "subscription B { s { ...F101 } }")
+    let rules: Set<ValidationRule> = [.deferStreamDirectiveOnValidOperations]
+    let apart = schema.validate(try DocumentSyntax(parsing: "\(direct) \(chain)"), rules: rules)
+    let together = schema.validate(try DocumentSyntax(parsing: "\(deep) \(direct) \(chain)"), rules: rules)
+    #expect(apart.count == 1)
+    #expect(together.map(\.message) == apart.map(\.message))
+  }
 }

@@ -92,4 +92,16 @@ import Testing
     #expect(report.unexplored.count == 1)
     #expect(check.work < 3_000_000)
   }
+
+  private struct Texts: Decodable, Sendable {
+    let me: [String: String]
+  }
+
+  @Test("a check that ends because of its findings says so, also where many values are tried together")
+  func manyFaults() throws {
+    let (_, report) = try check("query q { me { \(repeated(800) { "a\($0): name" }) } }", as: Texts.self)
+    #expect(report.findings.count > 100)
+    #expect(report.findings.count < 800)
+    #expect(report.unexplored.contains { $0.contains("more than 100 findings") })
+  }
 }

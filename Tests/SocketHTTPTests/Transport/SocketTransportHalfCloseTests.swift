@@ -143,6 +143,7 @@ import Testing
       #expect(ContinuousClock.now - start < .seconds(2))
       try await stalling.ended.wait(for: "the end") { $0 == 1 }
     }
+    withExtendedLifetime((server, relay)) {}
   }
 
   /// RFC 8446, section 6.1: one side's close_notify does not oblige the other.
@@ -173,6 +174,7 @@ import Testing
     await transport.shutdown()
     try await stalling[1].ended.wait(for: "the end of the kept connection") { $0 == 1 }
     #expect(ContinuousClock.now - start < .seconds(1))
+    withExtendedLifetime((silent, answering, relays)) {}
   }
 }
 

@@ -87,8 +87,8 @@ private struct DeferStreamSearch {
       switch selection.kind {
       case .field where isRootOnly: break
       case .spread:
-        guard let fragment = context.fragment(named: selection.name), visited.insert(fragment).inserted,
-          !checked.contains(fragment), step.spreads.count < 100
+        guard let fragment = context.fragment(named: selection.name), step.spreads.count < 100,
+          visited.insert(fragment).inserted, !checked.contains(fragment)
         else { continue }
         let root = context.definitions[fragment].root
         pending.append(

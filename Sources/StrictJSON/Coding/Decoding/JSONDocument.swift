@@ -1,7 +1,7 @@
 import SystemBase
 
 /// A text that is being decoded: its bytes, its tape, and the options.
-final class JSONDocument: StackUser {
+final class JSONDocument {
   let tape: Tape
   let options: JSONCoder.Options
   private(set) var bytes: UnsafeBufferPointer<UInt8>
@@ -11,7 +11,7 @@ final class JSONDocument: StackUser {
   private let strategies: JSONCoder.StrategyCache
   private var knownStrategies: TypeTable<DecodingStrategy>
   private var knownContainers = AnyKeyedContainers.cache.known
-  var room = StackRoom()
+  private var room = StackRoom()
 
   init(tape: consuming Tape, bytes: UnsafeBufferPointer<UInt8>, coder: JSONCoder) {
     self.tape = tape
@@ -31,6 +31,20 @@ final class JSONDocument: StackUser {
     _ = copy.initialize(from: bytes)
     bytes = UnsafeBufferPointer(copy)
     ownsBytes = true
+  }
+
+  /// Whether the stack has room for one value more.
+  @inline(__always)
+  func hasRoom() -> Bool {
+    let here = StackRoom.here
+    return room.contains(here) || lookForRoom(at: here)
+  }
+
+  @inline(never)
+  private func lookForRoom(at address: UInt) -> Bool {
+    guard let room = StackRoom.ofThread(at: address) else { return true }
+    self.room = room
+    return room.contains(address)
   }
 
   /// How to read values of a type.

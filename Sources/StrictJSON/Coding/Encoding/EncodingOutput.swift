@@ -4,7 +4,7 @@ import SystemBase
 ///
 /// Values are written as they come. Nested containers may be written to in turns, so each has an output of its own,
 /// which is inserted at its place at the end.
-final class EncodingOutput: StackUser {
+final class EncodingOutput {
   // A pointer, to avoid exclusivity checks at run time: encoders are used by one thread, and accesses do not overlap.
   let writer: UnsafeMutablePointer<JSONWriter>
   let options: JSONCoder.Options
@@ -17,7 +17,7 @@ final class EncodingOutput: StackUser {
   private var nestedCount = 0
   /// The indices in `nested` of those containers that can be requested again by name.
   private var nestedMembers: [Member: Int] = [:]
-  var room: StackRoom
+  private var room: StackRoom
   private let strategies: JSONCoder.StrategyCache
   private var knownStrategies: TypeTable<EncodingStrategy>
 
@@ -57,6 +57,20 @@ final class EncodingOutput: StackUser {
   /// Says whose turn it is to write.
   @inline(__always)
   func setCurrent(_ encoder: StreamEncoder) { current = ObjectIdentifier(encoder) }
+
+  /// Whether the stack has room for one value more.
+  @inline(__always)
+  func hasRoom() -> Bool {
+    let here = StackRoom.here
+    return room.contains(here) || lookForRoom(at: here)
+  }
+
+  @inline(never)
+  private func lookForRoom(at address: UInt) -> Bool {
+    guard let room = StackRoom.ofThread(at: address) else { return true }
+    self.room = room
+    return room.contains(address)
+  }
 
   /// Notes that nothing can become of this output.
   func refuse(_ error: EncodingError) {
