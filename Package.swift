@@ -159,7 +159,8 @@ let package = Package(
     .testTarget(
       name: "GraphQLClientTests",
       dependencies: [
-        "BFFOperations", "GraphQLClient", "GraphQLClientTesting", "GraphQLClientTestSupport", "HTTPClientCore",
+        "BFFOperations", "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage", "GraphQLClientTestSupport",
+        "HTTPClientCore",
         "HTTPMiddlewares", "HTTPTestSupport", "Models", "Networking", "SocketHTTP", "Streams", "StreamsTesting",
         "StrictJSON", "TestSupport",
       ], exclude: ["Live/flood.py", "Live/pings.py"]),
