@@ -237,8 +237,8 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
         type S { s: S! x: Int }
         """)
     let chain =
-      repeated(101) { "fragment F\($0) on S { s { ...F\($0 + 1) } }" } + " fragment F101 on S { ... @defer { x } }"
-    let (deep, direct) = ("subscription A { s { ...F0 } }", "subscription B { s { ...F101 } }")
+      repeated(100) { "fragment F\($0) on S { s { ...F\($0 + 1) } }" } + " fragment F100 on S { ... @defer { x } }"
+    let (deep, direct) = ("subscription A { s { ...F0 } }", "subscription B { s { ...F100 } }")
     let rules: Set<ValidationRule> = [.deferStreamDirectiveOnValidOperations]
     let apart = schema.validate(try DocumentSyntax(parsing: "\(direct) \(chain)"), rules: rules)
     let together = schema.validate(try DocumentSyntax(parsing: "\(deep) \(direct) \(chain)"), rules: rules)
