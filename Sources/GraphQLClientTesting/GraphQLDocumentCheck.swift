@@ -5,9 +5,7 @@ import StrictJSON
 /// and 6.1.2).
 struct GraphQLDocumentCheck {
   private let operations: [OperationSyntax]
-  private let fragments: [FragmentSyntax]
-  /// What each fragment uses, by its name.
-  private let uses: [String: Uses]
+  private let fragments: FragmentTable
 
   /// The problems of a request; each reads on from the name of an operation.
   /// - Parameters:
@@ -24,27 +22,11 @@ struct GraphQLDocumentCheck {
 
   private init(_ document: DocumentSyntax) {
     operations = document.operations
-    fragments = document.fragments
-    uses = Dictionary(fragments.map { ($0.name.text, Uses(in: $0.node)) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// The variables and the fragments whose names stand in a definition.
-  private struct Uses {
-    private(set) var variables: Set<String> = []
-    private(set) var fragments: Set<String> = []
-
-    init(in node: SyntaxNode) {
-      var open = [node]
-      while let node = open.popLast() {
-        if let spread = FragmentSpreadSyntax(node) { fragments.insert(spread.name.text) }
-        if case .variable(let name)? = ValueSyntax(node)?.kind { variables.insert(name.text) }
-        open += node.children
-      }
-    }
+    fragments = FragmentTable(document)
   }
 
   private func problems(_ operation: String?, _ variables: JSONValue?) -> [String] {
-    var problems = repeated(fragments.map(\.name.text)).map { "has two fragments '\($0)'" }
+    var problems = repeated(names(of: fragments.all.indices)).map { "has two fragments '\($0)'" }
     problems += repeated(operations.map { $0.name?.text ?? "" }).map { "has two operations '\($0)'" }
     problems += fragmentProblems + operations.flatMap(variableProblems)
     let sent = operations.first { operation == nil || $0.name?.text == operation }
@@ -57,31 +39,31 @@ struct GraphQLDocumentCheck {
   }
 
   private var fragmentProblems: [String] {
-    let used = operations.reduce(into: Set<String>()) { $0.formUnion(fragmentNames(from: Uses(in: $1.node))) }
-    let unknown = used.subtracting(uses.keys).sorted()
-    let unused = Set(uses.keys).subtracting(used).sorted()
-    let endless = uses.filter { fragmentNames(from: $0.value).contains($0.key) }.keys.sorted()
-    return unknown.map { "uses the fragment '\($0)', which the document lacks" }
-      + unused.map { "has the fragment '\($0)', which it does not use" }
-      + endless.map { "has the fragment '\($0)', which contains itself" }
+    let reached = Set(operations.flatMap { fragments.reached(from: $0.node) })
+    let spreads = operations.flatMap { fragments.spreads(in: $0.node) } + reached.flatMap { fragments.all[$0].spreads }
+    let unknown = spreads.filter { $0.fragment == nil }.map(\.syntax.name.text)
+    let unused = Set(names(of: fragments.all.indices)).subtracting(names(of: reached))
+    let endless = fragments.all.indices.filter { fragments.reached(from: fragments.all[$0].syntax.node).contains($0) }
+    return Set(unknown).sorted().map { "uses the fragment '\($0)', which the document lacks" }
+      + unused.sorted().map { "has the fragment '\($0)', which it does not use" }
+      + names(of: endless).sorted().map { "has the fragment '\($0)', which contains itself" }
   }
+
+  private func names(of numbers: some Sequence<Int>) -> [String] { numbers.map { fragments.all[$0].syntax.name.text } }
 
   private func variableProblems(_ operation: OperationSyntax) -> [String] {
     let declared = Set(operation.variables.map(\.name.text))
-    let own = Uses(in: operation.node)
-    let used = fragmentNames(from: own).reduce(own.variables) { $0.union(uses[$1]?.variables ?? []) }
+    let nodes = [operation.node] + fragments.reached(from: operation.node).map { fragments.all[$0].syntax.node }
+    let used = Set(nodes.flatMap(variables))
     return used.subtracting(declared).sorted().map { "uses the variable '$\($0)', which it does not declare" }
       + declared.subtracting(used).sorted().map { "declares the variable '$\($0)', which it does not use" }
   }
 
-  /// The names of the fragments that a definition uses, also by way of others.
-  private func fragmentNames(from definition: Uses) -> Set<String> {
-    var found: Set<String> = []
-    var next = Array(definition.fragments)
-    while let name = next.popLast() {
-      if found.insert(name).inserted { next += uses[name]?.fragments ?? [] }
+  private func variables(in definition: SyntaxNode) -> [String] {
+    definition.descendants(.variable).compactMap { node in
+      guard case .variable(let name)? = ValueSyntax(node)?.kind else { return nil }
+      return name.text
     }
-    return found
   }
 
   private func repeated(_ names: [String]) -> [String] {

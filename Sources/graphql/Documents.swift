@@ -32,24 +32,13 @@ struct Documents {
     let syntax: DocumentSyntax
   }
 
-  /// A fragment in a document.
-  struct Fragment {
-    let document: Int
-    let syntax: FragmentSyntax
-  }
-
-  private struct FragmentID: Hashable {
-    let document: Int
-    let node: UInt32
-
-    init(_ fragment: Fragment) { (document, node) = (fragment.document, fragment.syntax.node.id) }
-  }
-
   private(set) var all: [Document] = []
   /// What cannot be read.
   private(set) var findings: [Finding] = []
   private let isSeparate: Bool
-  private var fragments: [String: [Fragment]] = [:]
+  private var fragments = FragmentTable([])
+  /// The numbers of the fragments that have a name, in all documents.
+  private var numbers: [NameSyntax: [Int]] = [:]
   private var files = 0
   private var swiftFiles = 0
   private var literals = 0
@@ -61,11 +50,8 @@ struct Documents {
   init(_ inputs: [Input], isSeparate: Bool) {
     self.isSeparate = isSeparate
     for input in inputs { if input.isSwift { addLiterals(of: input) } else { add(Source(input)) } }
-    for (index, document) in all.enumerated() {
-      for fragment in document.syntax.fragments {
-        fragments[fragment.name.text, default: []].append(Fragment(document: index, syntax: fragment))
-      }
-    }
+    fragments = FragmentTable(all.map(\.syntax))
+    numbers = Dictionary(grouping: fragments.all.indices) { fragments.all[$0].syntax.name }
   }
 
   private mutating func addLiterals(of input: Input) {
@@ -106,23 +92,20 @@ struct Documents {
 
   // MARK: - Fragments
 
-  /// The fragments that are meant by a name in a document: more than one if it is not clear which.
-  private func candidates(_ name: String, in document: Int) -> [Fragment] {
-    let all = fragments[name] ?? []
-    // Of fragments with one name in a document the last counts, as in graphql-js.
-    if let own = all.last(where: { $0.document == document }) { return [own] }
+  /// The fragments that may be meant by a name in a document: more than one if it is not clear which.
+  private func candidates(_ name: NameSyntax, in document: Int) -> [Int] {
+    if let own = fragments.fragment(named: name, in: document), fragments.all[own].document == document { return [own] }
+    let all = numbers[name] ?? []
     let file = self.all[document].source.input.name
-    let near = all.filter { self.all[$0.document].source.input.name == file }
+    let near = all.filter { self.all[fragments.all[$0].document].source.input.name == file }
     var texts: Set<String> = []
     // What is written alike is the same.
-    return (near.isEmpty && !isSeparate ? all : near).filter { texts.insert($0.syntax.text).inserted }
+    return (near.isEmpty && !isSeparate ? all : near).filter { texts.insert(fragments.all[$0].syntax.text).inserted }
   }
 
   /// The fragments that nodes of a document use, directly or through others, in the order in which they are met.
   struct Uses {
-    var fragments: [Fragment] = []
-    /// Those that may be meant as well.
-    var others: [Fragment] = []
+    var fragments: [FragmentTable.Fragment] = []
     /// The findings about fragments that are in no file.
     var missing: [Finding] = []
     /// The findings about names that do not say which fragment is meant.
@@ -132,38 +115,30 @@ struct Documents {
   func uses(of nodes: [SyntaxNode], in document: Int) -> Uses {
     var uses = Uses()
     var texts: Set<String> = []
-    var open = nodes.reversed().map { (node: $0, document: document) }
-    while let (node, document) = open.popLast() {
-      if let spread = FragmentSpreadSyntax(node) {
-        let name = spread.name.text
-        let found = candidates(name, in: document)
-        if found.isEmpty {
-          uses.missing.append(
-            Finding(
-              ValidationRule.knownFragmentNames.rawValue, "there is no fragment \"\(name)\"",
-              at: [all[document].source.place(spread.name.location)]))
-        }
-        if found.count > 1 {
-          uses.ambiguous.append(ambiguity(name, found))
-          uses.others += found.dropFirst()
-        }
-        if let first = found.first, texts.insert(first.syntax.text).inserted {
-          uses.fragments.append(first)
-          open.append((first.syntax.node, first.document))
-        }
+    let spreads = nodes.flatMap { fragments.spreads(in: $0, of: document) }
+    let reached = fragments.reached(from: spreads, of: document) { spread, document in
+      let found = candidates(spread.syntax.name, in: document)
+      if found.isEmpty {
+        uses.missing.append(
+          Finding(
+            ValidationRule.knownFragmentNames.rawValue, "there is no fragment \"\(spread.syntax.name)\"",
+            at: [all[document].source.place(spread.syntax.name.location)]))
       }
-      open += node.children.reversed().map { ($0, document) }
+      if found.count > 1 { uses.ambiguous.append(ambiguity(found.map { fragments.all[$0] })) }
+      return found.prefix(1).filter { texts.insert(fragments.all[$0].syntax.text).inserted }
     }
+    uses.fragments = reached.map { fragments.all[$0] }
     let byName = Dictionary(grouping: uses.fragments) { $0.syntax.name.text }
-    uses.ambiguous += byName.sorted { $0.key < $1.key }.filter { $1.count > 1 }.map { ambiguity($0, $1) }
+    uses.ambiguous += byName.sorted { $0.key < $1.key }.filter { $1.count > 1 }.map { ambiguity($1) }
     return uses
   }
 
   /// Literals of one name may be constants of different types, of which the program uses the right one.
-  private func ambiguity(_ name: String, _ fragments: [Fragment]) -> Finding {
+  private func ambiguity(_ fragments: [FragmentTable.Fragment]) -> Finding {
     let isSwift = fragments.contains { all[$0.document].source.input.isSwift }
     return Finding(
-      ValidationRule.uniqueFragmentNames.rawValue, "there are \(fragments.count) fragments \"\(name)\"",
+      ValidationRule.uniqueFragmentNames.rawValue,
+      "there are \(fragments.count) fragments \"\(fragments[0].syntax.name)\"",
       at: fragments.map { all[$0.document].source.place($0.syntax.location) }, severity: isSwift ? .warning : .error)
   }
 
@@ -245,7 +220,7 @@ extension Documents {
   /// Whether the documents are valid as one, in which each fragment is checked once, however many documents use it. What
   /// is wrong is found in each by itself.
   private func isValidTogether(by schema: Schema, _ rules: Set<ValidationRule>) -> Bool {
-    guard !isSeparate, all.count > 1, fragments.values.allSatisfy({ $0.count == 1 }),
+    guard !isSeparate, all.count > 1, numbers.values.allSatisfy({ $0.count == 1 }),
       let together = try? DocumentSyntax(parsing: Array(all.map(\.source.bytes).joined(separator: [0x0A])))
     else { return false }
     let ofEach: Set<ValidationRule> = [.uniqueOperationNames, .loneAnonymousOperation]
@@ -254,20 +229,11 @@ extension Documents {
   }
 
   private func unusedFragments() -> [Finding] {
-    var used: Set<String> = []
-    var visited: Set<FragmentID> = []
-    var pending = all.enumerated().flatMap { index, document in
-      document.syntax.operations.map { (node: $0.node, document: index) }
+    let reached = all.indices.map { index in
+      let spreads = all[index].syntax.operations.flatMap { fragments.spreads(in: $0.node, of: index) }
+      return fragments.reached(from: spreads, of: index) { candidates($0.syntax.name, in: $1) }
     }
-    while let (node, document) = pending.popLast() {
-      if let spread = FragmentSpreadSyntax(node) {
-        for fragment in candidates(spread.name.text, in: document) where visited.insert(FragmentID(fragment)).inserted {
-          used.insert(fragment.syntax.text)
-          pending.append((fragment.syntax.node, fragment.document))
-        }
-      }
-      pending += node.children.map { ($0, document) }
-    }
+    let used = Set(Set(reached.joined()).map { fragments.all[$0].syntax.text })
     return all.flatMap { document in
       document.syntax.fragments.filter { !used.contains($0.text) }.map { fragment in
         Finding(

@@ -37,6 +37,12 @@ import Testing
     #expect(try await folder.run(["manifest", "--format", "odd", one]).code == 64)
   }
 
+  @Test func `of two fragments of one name in a file the last is in the manifest`() async throws {
+    let file = try folder.file("1.graphql", "query a { ...f } fragment f on A { b } fragment f on A { c }")
+    let manifest = try GraphQLManifest(json: Data(try await folder.run(["manifest", file]).output.utf8))
+    #expect(manifest.operations.map(\.body) == ["query a { ...f }\nfragment f on A { c }"])
+  }
+
   @Test func `operations of one name in several files are all in the manifest`() async throws {
     let one = try folder.file("1.graphql", "query getUser { user { id } }")
     let two = try folder.file("2.graphql", "query getUser { user { name } }")

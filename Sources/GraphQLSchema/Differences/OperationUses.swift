@@ -8,11 +8,8 @@ struct OperationUses {
   private let schema: Schema
   /// The coordinates that are asked for.
   private let wanted: Set<String>
-  /// The fragments of all documents, and their numbers by their names: in all documents, and in each.
-  private let fragments: [FragmentSyntax]
-  private var shared: [String: Int] = [:]
-  private var own: [[String: Int]] = []
-  private var ofFragments: [Int: Uses] = [:]
+  private let fragments: FragmentTable
+  private var ofFragments: [Int: Set<String>] = [:]
   private var ofInputs: [String: Set<String>] = [:]
   /// How many selections, spreads and input fields were looked at: the work that was done.
   private(set) var steps = 0
@@ -20,8 +17,6 @@ struct OperationUses {
   /// What is used in one place.
   private struct Uses {
     var coordinates: Set<String> = []
-    /// The names of the fragments that are spread, each once.
-    var spreads: Set<String> = []
     /// The selections that were met, but not yet looked at: a list, since they may be nested in any depth.
     var pending: [(set: SelectionSetSyntax, type: NamedType)] = []
   }
@@ -29,18 +24,7 @@ struct OperationUses {
   init(_ schema: Schema, _ documents: [DocumentSyntax], wanted: Set<String>) {
     self.schema = schema
     self.wanted = wanted
-    var fragments: [FragmentSyntax] = []
-    for document in documents {
-      var names: [String: Int] = [:]
-      for fragment in document.fragments {
-        // Of fragments with one name in a document the last counts, and of those of all documents that of the first.
-        names[fragment.name.text] = fragments.count
-        fragments.append(fragment)
-      }
-      own.append(names)
-      shared.merge(names) { first, _ in first }
-    }
-    self.fragments = fragments
+    fragments = FragmentTable(documents)
   }
 
   /// Those of the wanted coordinates that an operation uses.
@@ -53,30 +37,25 @@ struct OperationUses {
     }
     if let root = schema.rootType(of: operation.kind) { uses.pending = [(operation.selectionSet, root)] }
     finish(&uses)
-    var visited = uses.spreads
-    var pending = Array(visited)
-    while let name = pending.popLast() {
+    for number in fragments.reached(from: operation.node, in: document) {
       steps += 1
-      guard let fragment = own[document][name] ?? shared[name] else { continue }
-      let inner = ofFragment(fragment)
-      uses.coordinates.formUnion(inner.coordinates)
-      for spread in inner.spreads where visited.insert(spread).inserted { pending.append(spread) }
+      uses.coordinates.formUnion(ofFragment(number))
     }
     return uses.coordinates
   }
 
   /// What a fragment uses itself.
-  private mutating func ofFragment(_ number: Int) -> Uses {
+  private mutating func ofFragment(_ number: Int) -> Set<String> {
     if let known = ofFragments[number] { return known }
-    let fragment = fragments[number]
+    let fragment = fragments.all[number].syntax
     var uses = Uses()
     add(fragment.directives, to: &uses)
     if let condition = schema.type(named: fragment.typeCondition.name.text) {
       uses.pending = [(fragment.selectionSet, condition)]
     }
     finish(&uses)
-    ofFragments[number] = uses
-    return uses
+    ofFragments[number] = uses.coordinates
+    return uses.coordinates
   }
 
   private mutating func finish(_ uses: inout Uses) {
@@ -102,7 +81,7 @@ struct OperationUses {
       case .inlineFragment(let fragment):
         let condition = fragment.typeCondition.map { schema.type(named: $0.name.text) } ?? type
         if let condition { uses.pending.append((fragment.selectionSet, condition)) }
-      case .fragmentSpread(let spread): uses.spreads.insert(spread.name.text)
+      case .fragmentSpread: break
       }
     }
   }

@@ -16,8 +16,13 @@ final class ValidationContext {
   var variableUses: [VariableUse] = []
   /// The first directive with each label of `@defer` and `@stream`.
   var labels: [String: DirectiveSyntax] = [:]
-  /// The fragment with a name, as the index of its definition, or -1.
-  private var fragmentsByName: [Int32] = []
+  let fragments: FragmentTable
+  /// For each fragment the index of its definition.
+  private(set) var fragmentDefinitions: [Int] = []
+  /// For each definition, whether it is a fragment that an operation uses.
+  var isReached: [Bool] = []
+  /// The spreads of the definition that is being walked which the walk has not met.
+  var spreads: ArraySlice<FragmentTable.Spread> = []
 
   var names: DocumentNames
   private let rules: Set<ValidationRule>?
@@ -34,6 +39,10 @@ final class ValidationContext {
     let name: Int
     /// What kind of operation it is; `nil` for a fragment.
     let operation: OperationSyntax.Kind?
+    /// The fragments that it spreads, in order.
+    let spreads: [FragmentTable.Spread]
+    /// For a fragment, the index of the definition of its name that counts.
+    var counting: Int?
     /// The type that it selects on, if that is known and composite.
     var type: TypeID?
     /// The entry among the selections that stands for it.
@@ -55,6 +64,8 @@ final class ValidationContext {
     var name = -1
     /// The number of a field's name in the response.
     var responseName = -1
+    /// The index of the definition of a fragment that is spread, if there is one.
+    var fragment: Int?
     /// The type that it is selected on, if that is known.
     var parentType: TypeID?
     /// The field in the schema, if there is one.
@@ -82,6 +93,7 @@ final class ValidationContext {
   init(_ schema: Schema, _ document: DocumentSyntax, rules: Set<ValidationRule>?, limit: Int) {
     self.schema = schema
     self.document = document
+    fragments = FragmentTable(document)
     self.rules = rules
     self.limit = limit
     names = DocumentNames(schema.tables.names)
@@ -91,8 +103,8 @@ final class ValidationContext {
     collectDefinitions()
     checkDefinitions()
     for index in definitions.indices where !isStopped { walk(index) }
-    checkFragmentGraph()
     checkVariables()
+    checkFragmentGraph()
     for definition in definitions { checkSingleField(definition) }
     checkDeferAndStream()
     checkIntrospectionDepth()
@@ -105,31 +117,28 @@ final class ValidationContext {
       case .operation(let operation):
         definitions.append(
           Definition(
-            node: operation.node, name: operation.name.map { names.number($0) } ?? -1, operation: operation.kind))
+            node: operation.node, name: operation.name.map { names.number($0) } ?? -1, operation: operation.kind,
+            spreads: fragments.spreads(in: operation.node)))
       case .fragment(let fragment):
-        let name = names.number(fragment.name)
-        if fragmentsByName.count <= name {
-          fragmentsByName += repeatElement(-1, count: name + 1 - fragmentsByName.count)
-        }
-        // Of fragments with one name the last counts, as in graphql-js.
-        fragmentsByName[name] = Int32(definitions.count)
-        definitions.append(Definition(node: fragment.node, name: name, operation: nil))
+        fragmentDefinitions.append(definitions.count)
+        definitions.append(
+          Definition(
+            node: fragment.node, name: names.number(fragment.name), operation: nil,
+            spreads: fragments.all[fragmentDefinitions.count - 1].spreads))
       default:
         report(
           .executableDefinitions, "this definition belongs to a schema, and cannot be executed",
           at: definition.node.location)
       }
     }
+    for (index, fragment) in zip(fragmentDefinitions, fragments.all) {
+      definitions[index].counting = fragments.fragment(named: fragment.syntax.name).map { fragmentDefinitions[$0] }
+    }
   }
 }
 
 extension ValidationContext {
   var tables: SchemaTables { schema.storage.tables }
-
-  /// The index of the definition of a fragment.
-  func fragment(named name: Int) -> Int? {
-    name < fragmentsByName.count && fragmentsByName[name] >= 0 ? Int(fragmentsByName[name]) : nil
-  }
 
   /// The text of the name with a number.
   func text(_ name: Int) -> String { names.text(name) }

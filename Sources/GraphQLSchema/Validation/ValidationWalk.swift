@@ -28,6 +28,7 @@ extension ValidationContext {
     let root = selections.count
     selections.append(Selection(kind: .definition, node: node.id, hasSelections: true))
     definitions[index].root = root
+    spreads = definitions[index].spreads[...]
     if let operation = OperationSyntax(node) {
       definitions[index].type = schema.storage.tables.roots[operation.kind.index]
       checkOperation(operation)
@@ -101,11 +102,12 @@ extension ValidationContext {
   }
 
   private func walk(_ spread: FragmentSpreadSyntax, on parentType: TypeID?, field: Int?) {
-    let name = names.number(spread.name)
+    let fragment = spreads.popFirst()?.fragment.map { fragmentDefinitions[$0] }
     selections.append(
       Selection(
-        kind: .spread, node: spread.node.id, name: name, parentType: parentType, end: selections.count + 1))
-    checkSpread(spread, name, on: parentType)
+        kind: .spread, node: spread.node.id, name: names.number(spread.name), fragment: fragment,
+        parentType: parentType, end: selections.count + 1))
+    checkSpread(spread, of: fragment, on: parentType)
     walk(directives: spread.directives, at: .fragmentSpread, field: field, parentType: parentType)
   }
 

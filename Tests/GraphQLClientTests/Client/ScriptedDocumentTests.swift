@@ -27,6 +27,7 @@ import Testing
     ("query op { a } fragment f on A { b }", "has the fragment 'f', which it does not use"),
     ("query op { ...f } fragment f on A { ...f }", "has the fragment 'f', which contains itself"),
     ("query op { ...f } fragment f on A { b } fragment f on A { c }", "has two fragments 'f'"),
+    ("query op { ...f } fragment f on A { b(id: $id) } fragment f on A { c }", "has two fragments 'f'"),
     ("query op { a } query op { b }", "has two operations 'op'"),
     ("query op { a(id: $id) }", "uses the variable '$id', which it does not declare"),
     ("query op { ...f } fragment f on A { b(id: $id) }", "uses the variable '$id', which it does not declare"),

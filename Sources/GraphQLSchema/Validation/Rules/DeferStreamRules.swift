@@ -80,14 +80,14 @@ private struct DeferStreamSearch {
       guard let syntax = SelectionSyntax(context.node(selection.node)) else { continue }
       if !isRootOnly, canBeSkipped(syntax) { continue }
       // graphql-js looks only at the first spread of a fragment.
-      if isRootOnly, selection.kind == .spread, context.fragment(named: selection.name).map(visited.contains) ?? true {
+      if isRootOnly, selection.kind == .spread, selection.fragment.map(visited.contains) ?? true {
         continue
       }
       if isForbidden(syntax, selection, definition, step.spreads) { isValid = false }
       switch selection.kind {
       case .field where isRootOnly: break
       case .spread:
-        guard let fragment = context.fragment(named: selection.name), step.spreads.count < 100,
+        guard let fragment = selection.fragment, step.spreads.count < 100,
           visited.insert(fragment).inserted, !checked.contains(fragment)
         else { continue }
         let root = context.definitions[fragment].root

@@ -90,7 +90,7 @@ struct FieldConflicts {
         result.fields[selection.responseName, default: []].append(index)
         index = selection.end
       case .spread:
-        if let fragment = context.fragment(named: selection.name), known.insert(fragment).inserted {
+        if let fragment = selection.fragment, known.insert(fragment).inserted {
           result.fragments.append(fragment)
         }
         index = selection.end

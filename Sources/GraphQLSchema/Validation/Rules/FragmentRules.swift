@@ -29,8 +29,8 @@ extension ValidationContext {
         + question(name, among: (schema.types + schema.builtInTypes).map(\.name)), at: named.location)
   }
 
-  func checkSpread(_ spread: FragmentSpreadSyntax, _ name: Int, on parentType: TypeID?) {
-    guard let index = fragment(named: name), let fragment = FragmentSyntax(definitions[index].node) else {
+  func checkSpread(_ spread: FragmentSpreadSyntax, of index: Int?, on parentType: TypeID?) {
+    guard let index, let fragment = FragmentSyntax(definitions[index].node) else {
       report(
         .knownFragmentNames,
         "there is no fragment \"\(spread.name)\"."
@@ -57,28 +57,15 @@ extension ValidationContext {
   /// Finds the cycles of fragments, and those that no operation reaches.
   func checkFragmentGraph() {
     guard definitions.contains(where: { $0.operation == nil }), !isStopped else { return }
-    checkUnusedFragments()
+    // Of fragments with one name all count as used if one is.
+    for definition in definitions {
+      guard let fragment = definition.counting, !isReached[fragment] else { continue }
+      report(
+        .noUnusedFragments, "the fragment \"\(text(definition.name))\" is never used", at: definition.node.location)
+    }
     var search = CycleSearch(self)
     for index in definitions.indices where definitions[index].operation == nil && isChecked(.noFragmentCycles) {
       search.run(from: index)
-    }
-  }
-
-  private func checkUnusedFragments() {
-    var isReached = Array(repeating: false, count: definitions.count)
-    var pending = definitions.indices.filter { definitions[$0].operation != nil }
-    while let index = pending.popLast() {
-      for spread in spreads(of: index) {
-        guard let fragment = fragment(named: selections[spread].name), !isReached[fragment] else { continue }
-        isReached[fragment] = true
-        pending.append(fragment)
-      }
-    }
-    // Of fragments with one name all count as used if one is.
-    for definition in definitions where definition.operation == nil {
-      guard let fragment = fragment(named: definition.name), !isReached[fragment] else { continue }
-      report(
-        .noUnusedFragments, "the fragment \"\(text(definition.name))\" is never used", at: definition.node.location)
     }
   }
 
@@ -126,9 +113,7 @@ private struct CycleSearch {
   }
 
   mutating func run(from start: Int) {
-    guard let fragment = context.fragment(named: context.definitions[start].name), states[fragment] == .new else {
-      return
-    }
+    guard let fragment = context.definitions[start].counting, states[fragment] == .new else { return }
     states[fragment] = .onPath
     var path = [Step(fragment: fragment, spreads: context.spreads(of: start))]
     while let last = path.indices.last, context.isChecked(.noFragmentCycles) {
@@ -140,7 +125,7 @@ private struct CycleSearch {
       context.steps += 1
       let spread = path[last].spreads[path[last].next]
       path[last].next += 1
-      guard let fragment = context.fragment(named: context.selections[spread].name) else { continue }
+      guard let fragment = context.selections[spread].fragment else { continue }
       switch states[fragment] {
       case .done: break
       case .new:

@@ -68,7 +68,7 @@ extension ValidationContext {
         }
         pending.append((index + 1, selection.end))
       case .spread:
-        guard let index = fragment(named: selection.name), visited.insert(index).inserted,
+        guard let index = selection.fragment, visited.insert(index).inserted,
           let syntax = FragmentSyntax(definitions[index].node), applies(syntax.typeCondition, to: type)
         else { continue }
         pending.append((definitions[index].root + 1, selections[definitions[index].root].end))
@@ -120,7 +120,7 @@ extension ValidationContext {
       pending.append((selection.end, end, depth))
       switch selection.kind {
       case .spread:
-        guard let fragment = fragment(named: selection.name), depths[fragment] ?? -1 < depth else { continue }
+        guard let fragment = selection.fragment, depths[fragment] ?? -1 < depth else { continue }
         changed.append((fragment, depths[fragment]))
         depths[fragment] = depth
         pending.append((definitions[fragment].root + 1, selections[definitions[fragment].root].end, depth))

@@ -79,7 +79,7 @@ struct OverlappingFields {
   private func roots() -> [(selection: Int, fragment: Int?)] {
     var isSpread = Array(repeating: false, count: context.definitions.count)
     for selection in context.selections where selection.kind == .spread {
-      if let fragment = context.fragment(named: selection.name) { isSpread[fragment] = true }
+      if let fragment = selection.fragment { isSpread[fragment] = true }
     }
     let definitions = context.definitions.enumerated().map { index, definition in
       (selection: definition.root, fragment: definition.operation == nil ? index : nil)
@@ -124,7 +124,7 @@ struct OverlappingFields {
   private func fragmentAlone(_ owner: Int) -> Int {
     let first = owner + 1
     guard context.selections[owner].end == first + 1, context.selections[first].kind == .spread,
-      let fragment = context.fragment(named: context.selections[first].name)
+      let fragment = context.selections[first].fragment
     else { return owner }
     return context.definitions[fragment].root
   }
@@ -144,7 +144,7 @@ struct OverlappingFields {
           index = selection.end
         case .spread:
           index = selection.end
-          if let fragment = context.fragment(named: selection.name), fragmentRounds[fragment] != round {
+          if let fragment = selection.fragment, fragmentRounds[fragment] != round {
             fragmentRounds[fragment] = round
             if isWhole { isCovered[fragment] = true }
             work += 1

@@ -25,34 +25,27 @@ extension ValidationContext {
     schema.storage.tables.type(named: names.schemaID(of: name))
   }
 
-  /// Checks each operation's variables against their uses in it and in all fragments that it reaches.
+  /// Checks each operation's variables against their uses in it and in all fragments that it reaches, and notes these.
   func checkVariables() {
+    let (fragments, definitions, fragmentDefinitions) = (fragments, definitions, fragmentDefinitions)
     var work = 0
-    defer { steps += work }
-    var reachedFrom = Array(repeating: -1, count: definitions.count)
-    var spreads: [[Int]] = []
-    for index in definitions.indices where definitions[index].operation != nil && !isStopped {
-      let definedNames = OperationSyntax(definitions[index].node)?.variables.map { $0 } ?? []
+    var isReached = Array(repeating: false, count: definitions.count)
+    defer {
+      steps += work
+      self.isReached = isReached
+    }
+    for (index, definition) in definitions.enumerated() where definition.operation != nil && !isStopped {
+      let definedNames = OperationSyntax(definition.node)?.variables.map { $0 } ?? []
       var variables = OperationVariables(self, index, definedNames)
-      variables.check(definitions[index].variableUses)
-      if spreads.isEmpty {
-        spreads = definitions.indices.map { self.spreads(of: $0) }
+      variables.check(definition.variableUses)
+      for number in fragments.reached(from: definition.spreads) {
+        let fragment = fragmentDefinitions[number]
+        isReached[fragment] = true
+        work += 1 + fragments.all[number].spreads.count + definitions[fragment].variableUses.count
+        variables.check(definitions[fragment].variableUses)
       }
-      var pending = [index]
-      while let next = pending.popLast() {
-        for spread in spreads[next] {
-          work += 1
-          guard let fragment = fragment(named: selections[spread].name), reachedFrom[fragment] != index else {
-            continue
-          }
-          reachedFrom[fragment] = index
-          work += definitions[fragment].variableUses.count
-          variables.check(definitions[fragment].variableUses)
-          pending.append(fragment)
-        }
-        if work > Self.workLimit {
-          return stop("the operations and fragments depend on each other too much to be checked")
-        }
+      if work > Self.workLimit {
+        return stop("the operations and fragments depend on each other too much to be checked")
       }
       variables.reportUnused()
     }
