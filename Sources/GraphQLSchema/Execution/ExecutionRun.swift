@@ -9,7 +9,7 @@ struct ExecutionRun {
   private let executor: Executor
   private let schema: Schema
   private let variables: [String: JSONValue]
-  private let fragments: [String: FragmentSyntax]
+  private let selections: Selections
   private(set) var errors: [ExecutionError] = []
   /// Where the value stands that is being completed: an element for each frame.
   private var path: [JSONError.PathElement] = []
@@ -21,17 +21,11 @@ struct ExecutionRun {
     case introspection(IntrospectionValue)
   }
 
-  /// The fields with one name in the response.
-  private struct Group {
-    let name: String
-    var nodes: [FieldSyntax]
-  }
-
   /// An object or a list whose values are being completed, one after the other.
   private struct Frame {
     enum Content {
-      case object(NamedType, Resolved, [Group])
-      case list(TypeReference, Group, [Resolved])
+      case object(NamedType, Resolved, [Selections.Group])
+      case list(TypeReference, Selections.Group, [Resolved])
     }
 
     let content: Content
@@ -47,7 +41,7 @@ struct ExecutionRun {
 
     mutating func add(_ value: ResponseValue) {
       switch content {
-      case .object(_, _, let groups): fields.append(ResponseField(name: groups[next - 1].name, value: value))
+      case .object(_, _, let groups): fields.append(ResponseField(name: groups[next - 1].key, value: value))
       case .list: elements.append(value)
       }
     }
@@ -72,16 +66,16 @@ struct ExecutionRun {
   /// How deep the response may nest: less than what JSON is written and read at most.
   private static let deepest = 100
 
-  init(_ executor: Executor, _ document: DocumentSyntax, _ variables: [String: JSONValue]) {
+  init(_ executor: Executor, _ selections: Selections, _ variables: [String: JSONValue]) {
     self.executor = executor
     schema = executor.schema
+    self.selections = selections
     self.variables = variables
-    fragments = Dictionary(document.fragments.map { ($0.name.text, $0) }) { $1 }
   }
 
-  mutating func execute(_ operation: OperationSyntax, on root: NamedType) -> ResponseValue {
+  mutating func execute(on root: NamedType) -> ResponseValue {
     do {
-      let groups = try collect([operation.selectionSet], on: root)
+      let groups = try collect([0], on: root)
       frames = [Frame(.object(root, .json(.null), groups))]
     } catch {
       errors.append(ExecutionError(message: error.message, locations: error.locations))
@@ -123,11 +117,11 @@ struct ExecutionRun {
       while frames[number].next < groups.count {
         let group = groups[frames[number].next]
         frames[number].next += 1
-        guard let field = type.selectableField(named: group.nodes[0].name.text) else { continue }
-        path.append(.key(group.name))
+        guard let field = type.selectableField(named: group.fields[0].name) else { continue }
+        path.append(.key(group.key))
         frames[number].type = field.type
         return recovering(group) { (run) throws in
-          let arguments = try run.arguments(of: field, group.nodes[0])
+          let arguments = try run.arguments(of: field, group.fields[0].syntax)
           let value = try run.resolve(field, arguments, on: type, of: parent)
           return try run.complete(value, field.type, group)
         }
@@ -145,7 +139,7 @@ struct ExecutionRun {
 
   /// What the closure gives. If that fails, the error is recorded.
   private mutating func recovering(
-    _ group: Group, _ body: (inout ExecutionRun) throws -> Completed
+    _ group: Selections.Group, _ body: (inout ExecutionRun) throws -> Completed
   ) -> Completed {
     do {
       return try body(&self)
@@ -156,7 +150,7 @@ struct ExecutionRun {
         let failure = error as? FieldError ?? FieldError("\(error)")
         errors.append(
           ExecutionError(
-            message: failure.message, locations: group.nodes.map(\.location), path: path,
+            message: failure.message, locations: group.fields.map(\.syntax.location), path: path,
             extensions: failure.extensions))
       }
       return .failed
@@ -185,9 +179,9 @@ struct ExecutionRun {
 
 extension ExecutionRun {
   /// `CompleteValue` of section 6.4.3.
-  private func complete(_ value: Resolved, _ type: TypeReference, _ group: Group) throws -> Completed {
+  private func complete(_ value: Resolved, _ type: TypeReference, _ group: Selections.Group) throws -> Completed {
     if case .json(.null) = value {
-      if type.isNonNull { throw FieldError("\"\(group.nodes[0].name)\" is null, but its type is \(type)") }
+      if type.isNonNull { throw FieldError("\"\(group.fields[0].name)\" is null, but its type is \(type)") }
       return .value(.leaf(.null))
     }
     let nullable = type.nullable
@@ -197,18 +191,18 @@ extension ExecutionRun {
     return try complete(object: value, named, group)
   }
 
-  private func complete(object: Resolved, _ type: NamedType, _ group: Group) throws -> Completed {
+  private func complete(object: Resolved, _ type: NamedType, _ group: Selections.Group) throws -> Completed {
     guard path.count < Self.deepest else { throw FieldError("the response is nested too deep") }
     let objectType = try self.objectType(of: object, type)
-    let groups = try collect(group.nodes.compactMap(\.selectionSet), on: objectType)
+    let groups = try collect(group.sets, on: objectType)
     return .begun(.object(objectType, object, groups))
   }
 
-  private func complete(list: Resolved, of type: TypeReference, _ group: Group) throws -> Completed {
+  private func complete(list: Resolved, of type: TypeReference, _ group: Selections.Group) throws -> Completed {
     switch list {
     case .json(.array(let values)): return .begun(.list(type, group, values.map { .json($0) }))
     case .introspection(.list(let values)): return .begun(.list(type, group, values.map { resolved($0) }))
-    default: throw FieldError("\"\(group.nodes[0].name)\" is no list, but its type is [\(type)]")
+    default: throw FieldError("\"\(group.fields[0].name)\" is no list, but its type is [\(type)]")
     }
   }
 
@@ -241,65 +235,26 @@ extension ExecutionRun {
 // MARK: - Fields and arguments
 
 extension ExecutionRun {
-  /// `CollectFields` of section 6.3.2: the fields that selection sets select on an object, grouped by their names in the
-  /// response.
-  private func collect(_ sets: [SelectionSetSyntax], on type: NamedType) throws(CoercionError) -> [Group] {
-    var groups: [Group] = []
-    var places: [String: Int] = [:]
-    var visited: Set<String> = []
-    // The selections still to be looked at; the next is in the last.
-    var pending = sets.reversed().map { $0.selections[...] }
-    while var selections = pending.popLast() {
-      guard let selection = selections.popFirst() else { continue }
-      pending.append(selections)
-      guard try isIncluded(selection.directives) else { continue }
-      switch selection {
-      case .field(let field):
-        let name = field.responseName.text
-        if let place = places[name] {
-          groups[place].nodes.append(field)
-        } else {
-          places[name] = groups.count
-          groups.append(Group(name: name, nodes: [field]))
-        }
-      case .inlineFragment(let fragment):
-        if fragment.typeCondition.map({ applies($0, to: type) }) ?? true {
-          pending.append(fragment.selectionSet.selections[...])
-        }
-      case .fragmentSpread(let spread):
-        let name = spread.name.text
-        guard visited.insert(name).inserted, let fragment = fragments[name], applies(fragment.typeCondition, to: type)
-        else { continue }
-        pending.append(fragment.selectionSet.selections[...])
-      }
+  /// The fields that selection sets select on an object.
+  private func collect(_ sets: [Int], on type: NamedType) throws(CoercionError) -> [Selections.Group] {
+    try selections.collect(sets) { (selection) throws(CoercionError) in
+      for condition in selection.conditions where try value(of: condition) != condition.wanted { return false }
+      guard case .fragment(let fragment) = selection, let name = fragment.type else { return true }
+      return schema.type(named: name).map { type.isSubtype(of: $0) } ?? false
     }
-    return groups
   }
 
-  private func applies(_ condition: TypeSyntax, to object: NamedType) -> Bool {
-    schema.type(named: condition.name.text).map { object.isSubtype(of: $0) } ?? false
-  }
-
-  private func isIncluded(_ directives: SyntaxList<DirectiveSyntax>) throws(CoercionError) -> Bool {
-    if directives.isEmpty { return true }
-    if try condition("skip", in: directives) == true { return false }
-    return try condition("include", in: directives) ?? true
-  }
-
-  /// The argument `if` of a directive, which is `Boolean!`; `nil` if there is no such directive.
-  private func condition(
-    _ name: String, in directives: SyntaxList<DirectiveSyntax>
-  ) throws(CoercionError) -> Bool? {
-    guard let directive = directives.first(where: { $0.name == name }) else { return nil }
-    guard let value = directive.arguments.first(where: { $0.name == "if" })?.value else { return nil }
-    switch value.kind {
+  /// The argument `if` of a directive, which is `Boolean!`.
+  private func value(of condition: Selections.Condition) throws(CoercionError) -> Bool {
+    switch condition.value.kind {
     case .boolean(let isTrue): return isTrue
     case .variable(let variable):
       if let isTrue = variables[variable.text]?.boolValue { return isTrue }
     default: break
     }
     throw CoercionError(
-      message: "the argument \"if\" of \"@\(name)\" must be true or false", locations: [value.location])
+      message: "the argument \"if\" of \"@\(condition.directive.rawValue)\" must be true or false",
+      locations: [condition.value.location])
   }
 
   /// `CoerceArgumentValues` of section 6.4.1.

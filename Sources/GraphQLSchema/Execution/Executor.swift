@@ -53,8 +53,8 @@ public struct Executor: Sendable {
           message: "the schema has no \(operation.kind.rawValue) operations", locations: [operation.location])
       }
       let variables = try schema.coerce(variables: variables, for: operation)
-      var run = ExecutionRun(self, document, variables)
-      let data = run.execute(operation, on: root)
+      var run = ExecutionRun(self, Selections(of: operation, FragmentTable(document)), variables)
+      let data = run.execute(on: root)
       return ExecutionResult(data: data, errors: run.errors)
     } catch let faults as CoercionErrors {
       let errors = faults.errors.map { ExecutionError(message: $0.message, locations: $0.locations) }
