@@ -113,8 +113,9 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
       operations = document.operations.map {
         GraphQLOperation(kind: GraphQLOperation.Kind($0.kind), name: $0.name?.text)
       }
+      let fragments = FragmentTable(document)
       let plans = document.operations.enumerated().compactMap { index, operation in
-        IncrementalPlan(of: operation, in: document).map { (index, $0) }
+        IncrementalPlan(of: operation, fragments).map { (index, $0) }
       }
       incrementalPlans = Dictionary(uniqueKeysWithValues: plans)
       syntaxError = nil

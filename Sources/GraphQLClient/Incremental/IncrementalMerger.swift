@@ -193,31 +193,32 @@ extension IncrementalMerger {
   var decodableData: JSONValue? {
     var path: Path = []
     let outstanding = Set(pending.values)
-    return data.map { labelled($0, plan.selections, &path, outstanding) }
+    return data.map { labelled($0, plan.objects.count - 1, &path, outstanding) }
   }
 
   private func labelled(
-    _ value: JSONValue, _ selections: IncrementalPlan.Selections, _ path: inout Path, _ outstanding: Set<Fragment>
+    _ value: JSONValue, _ object: Int, _ path: inout Path, _ outstanding: Set<Fragment>
   ) -> JSONValue {
-    guard selections.hasFragments else { return value }
+    let selected = plan.objects[object]
+    guard selected.hasFragments else { return value }
     switch value {
     case .array(let elements):
       var labelledElements: [JSONValue] = []
       for (index, element) in elements.enumerated() {
         path.append(.index(index))
-        labelledElements.append(labelled(element, selections, &path, outstanding))
+        labelledElements.append(labelled(element, object, &path, outstanding))
         path.removeLast()
       }
       return .array(labelledElements)
     case .object(let members):
       var labelledMembers = members
-      for (key, inner) in selections.fields where inner.hasFragments {
+      for case (let key, let inner?) in selected.fields where plan.objects[inner].hasFragments {
         guard let member = members[key] else { continue }
         path.append(.key(key))
         labelledMembers[key] = labelled(member, inner, &path, outstanding)
         path.removeLast()
       }
-      for (label, inner) in selections.fragments {
+      for (label, inner) in selected.fragments {
         labelledMembers[label] = state(of: label, inner, in: members, &path, outstanding)
       }
       return .object(labelledMembers)
@@ -226,7 +227,7 @@ extension IncrementalMerger {
   }
 
   private func state(
-    of label: String, _ selections: IncrementalPlan.Selections, in members: [String: JSONValue], _ path: inout Path,
+    of label: String, _ object: Int, in members: [String: JSONValue], _ path: inout Path,
     _ outstanding: Set<Fragment>
   ) -> JSONValue {
     let fragment = Fragment(path: path, label: label)
@@ -234,12 +235,13 @@ extension IncrementalMerger {
       let text = (try? JSONCoder().encode(errors)) ?? Data("[]".utf8)
       return [DeferredKeys.failed.rawValue: .string(String(decoding: text, as: UTF8.self))]
     }
-    guard !outstanding.contains(fragment), delivered.contains(fragment) || selections.isContained(in: members) else {
+    guard !outstanding.contains(fragment), delivered.contains(fragment) || plan.isContained(object, in: members) else {
       return [:]
     }
     // A fragment within the fragment may be of the same object, so that it is looked for in all of its members.
-    guard case .object(let all) = labelled(.object(members), selections, &path, outstanding) else { return [:] }
-    let own = all.filter { selections.fields[$0.key] != nil || selections.fragments[$0.key] != nil }
+    guard case .object(let all) = labelled(.object(members), object, &path, outstanding) else { return [:] }
+    let selected = plan.objects[object]
+    let own = all.filter { selected.fields[$0.key] != nil || selected.fragments[$0.key] != nil }
     return [DeferredKeys.ready.rawValue: .object(own)]
   }
 }

@@ -3,20 +3,23 @@ import StrictJSON
 
 /// Where an operation has fragments with labels, so that each is decoded by itself; see ``Deferred``.
 struct IncrementalPlan: Hashable, Sendable {
-  /// What is selected of an object.
-  struct Selections: Hashable, Sendable {
-    /// The fields by their names in the response.
-    var fields: [String: Selections] = [:]
+  /// What is selected of an object, of whatever type, without its fragments with labels. Objects of which the same is
+  /// selected share it; others have their places in the plan.
+  struct Object: Hashable, Sendable {
+    /// The objects of its fields, by their names in the response; `nil` for a field that is no object.
+    fileprivate(set) var fields: [String: Int?] = [:]
     /// The fields that are there whatever the object's type and the variables are.
-    var required: Set<String> = []
-    /// The deferred fragments by their labels.
-    var fragments: [String: Selections] = [:]
+    fileprivate(set) var required: [String] = []
+    /// The objects of its deferred fragments by their labels.
+    fileprivate(set) var fragments: [String: Int] = [:]
     /// Whether there are deferred fragments with labels here or further inside.
     fileprivate(set) var hasFragments = false
+    /// How many objects and fields it is, with those of its fields and fragments.
+    fileprivate var size = 1
   }
 
-  /// What the operation selects.
-  private(set) var selections = Selections()
+  /// The objects, each after those that it has; the last is the data as a whole.
+  private(set) var objects = [Object()]
 
   /// Why the operation cannot be sent.
   private(set) var problem: String?
@@ -26,114 +29,129 @@ struct IncrementalPlan: Hashable, Sendable {
 
   /// The plan of an operation; `nil` for one without `@defer` and `@stream`.
   init?(of operation: OperationSyntax, in document: DocumentSyntax) {
-    var compiler = Compiler(document)
-    compiler.add(operation.selectionSet, to: &selections)
-    guard compiler.isIncremental else { return nil }
-    problem = compiler.problem
-    selections.findFragments(&problem)
+    self.init(of: operation, FragmentTable(document))
   }
-}
 
-extension IncrementalPlan.Selections {
-  /// Whether an object has all of a fragment's fields. Of lists, the first element that is an object tells.
-  func isContained(in members: [String: JSONValue]) -> Bool {
-    required.allSatisfy { key in
-      guard let value = members[key] else { return false }
-      guard let selections = fields[key], let members = value.firstObject else { return true }
-      return selections.isContained(in: members)
+  /// The plan of an operation with the fragments of its document; `nil` for one without `@defer` and `@stream`.
+  init?(of operation: OperationSyntax, _ fragments: FragmentTable) {
+    let selections = Selections(of: operation, fragments)
+    guard selections.all.contains(where: { $0.delivery != nil }) else { return nil }
+    do {
+      _ = try selections.depths(upTo: Self.depthLimit)
+      var compiler = Compiler(operation, selections)
+      _ = try compiler.object(of: [0], certain: [0])
+      objects = compiler.objects
+      problem = compiler.problem
+    } catch {
+      problem = "The operation \(error), at \(error.location): this is too much for '@defer'."
     }
   }
 
-  /// The names of the fields of the object itself, those of its fragments included.
-  private var names: Set<String> {
-    fragments.values.reduce(into: Set(fields.keys)) { $0.formUnion($1.names) }
-  }
-
-  /// Notes where fragments are; a label must not be the name of a field beside it.
-  fileprivate mutating func findFragments(_ problem: inout String?) {
-    let names = names
-    for label in fragments.keys.sorted() {
-      if names.contains(label) {
-        problem = problem ?? "The label '\(label)' is also the name of a field beside it: choose another label."
-      }
-      fragments[label]?.findFragments(&problem)
-    }
-    hasFragments = !fragments.isEmpty
-    for key in fields.keys {
-      fields[key]?.findFragments(&problem)
-      if fields[key]?.hasFragments == true { hasFragments = true }
-    }
-  }
-}
-
-/// Follows the selections of an operation into its fragments.
-private struct Compiler {
   private static let depthLimit = 100
-  private static let fieldLimit = 20_000
 
-  private(set) var isIncremental = false
+  /// Whether an object has all of a fragment's fields. Of lists, the first element that is an object tells.
+  func isContained(_ object: Int, in members: [String: JSONValue]) -> Bool {
+    objects[object].required.allSatisfy { key in
+      guard let value = members[key] else { return false }
+      guard let inner = objects[object].fields[key] ?? nil, let members = value.firstObject else { return true }
+      return isContained(inner, in: members)
+    }
+  }
+}
+
+/// Merges the selections of an operation. It recurses as deep as they nest.
+private struct Compiler {
+  private let operation: OperationSyntax
+  private let selections: Selections
+  private(set) var objects: [IncrementalPlan.Object] = []
   private(set) var problem: String?
-  private let fragments: [String: FragmentSyntax]
-  private var spreads: Set<String> = []
-  private var depth = 0
+  private var numbers: [Merged: Int] = [:]
+  /// How many fields the objects have that are begun.
   private var count = 0
 
-  init(_ document: DocumentSyntax) {
-    fragments = Dictionary(document.fragments.map { ($0.name.text, $0) }) { first, _ in first }
+  /// How many fields there may be, those of an object that others share counted wherever it is.
+  private static let fieldLimit = 20_000
+
+  /// The selections that end up in one object.
+  private struct Merged: Hashable {
+    let sets: [Int]
+    let certain: [Int]
   }
 
-  /// Adds a set's selections; `isConditional` if they do not hold for every object.
-  mutating func add(
-    _ set: SelectionSetSyntax, to selections: inout IncrementalPlan.Selections, isConditional: Bool = false
-  ) {
-    depth += 1
-    defer { depth -= 1 }
-    guard depth <= Self.depthLimit, count <= Self.fieldLimit else {
-      problem =
-        "The operation has more than \(Self.depthLimit) selection sets within one another, or more than "
-        + "\(Self.fieldLimit) fields: too many for '@defer'."
-      return
-    }
-    for selection in set.selections {
-      let directives = selection.directives
-      let isConditional = isConditional || directives.contains { $0.name == "skip" || $0.name == "include" }
-      switch selection {
-      case .field(let field):
-        count += 1
-        if directives.contains(where: { $0.name == "stream" }) { isIncremental = true }
-        let key = field.responseName.text
-        if !isConditional { selections.required.insert(key) }
-        var inner = selections.fields[key] ?? IncrementalPlan.Selections()
-        if let set = field.selectionSet { add(set, to: &inner, isConditional: isConditional) }
-        selections.fields[key] = inner
-      case .inlineFragment(let fragment):
-        add(
-          fragment.selectionSet, directives, to: &selections,
-          isConditional: isConditional || fragment.typeCondition != nil)
-      case .fragmentSpread(let spread):
-        let name = spread.name.text
-        guard let fragment = fragments[name], spreads.insert(name).inserted else { continue }
-        add(fragment.selectionSet, directives, to: &selections, isConditional: true)
-        spreads.remove(name)
-      }
-    }
+  init(_ operation: OperationSyntax, _ selections: Selections) {
+    self.operation = operation
+    self.selections = selections
   }
 
-  private mutating func add(
-    _ set: SelectionSetSyntax, _ directives: SyntaxList<DirectiveSyntax>,
-    to selections: inout IncrementalPlan.Selections, isConditional: Bool
-  ) {
-    guard let directive = directives.first(where: { $0.name == "defer" }) else {
-      return add(set, to: &selections, isConditional: isConditional)
+  /// The object of which sets are selected.
+  /// - Parameter certain: Those of the sets that are, whatever the types of other objects and the variables are.
+  mutating func object(of sets: [Int], certain: [Int]) throws(Selections.Problem) -> Int {
+    let merged = Merged(sets: sets, certain: certain)
+    if let known = numbers[merged] { return known }
+    var object = IncrementalPlan.Object()
+    var certainSets: [String: [Int]] = [:]
+    for group in certain.isEmpty ? [] : selections.collect(certain, where: { $0.isCertain }) {
+      object.required.append(group.key)
+      let sets = group.sets
+      if !sets.isEmpty { certainSets[group.key] = sets }
     }
-    isIncremental = true
-    guard case .string(let label)? = directive.arguments.first(where: { $0.name == "label" })?.value.kind else {
-      return add(set, to: &selections, isConditional: true)
+    var labelled: [String: [Int]] = [:]
+    let groups = selections.collect(sets) { selection in
+      guard case .fragment(let fragment) = selection, let label = fragment.deferral?.label else { return true }
+      if labelled[label]?.contains(fragment.set) != true { labelled[label, default: []].append(fragment.set) }
+      return false
     }
-    // The type condition is the fragment's own: what it selects is there if it is.
-    var inner = selections.fragments[label.value] ?? IncrementalPlan.Selections()
-    add(set, to: &inner)
-    selections.fragments[label.value] = inner
+    count += groups.count + 1
+    try check(count)
+    object.fields = Dictionary(minimumCapacity: groups.count)
+    for group in groups {
+      let sets = group.sets
+      let inner = sets.isEmpty ? nil : try self.object(of: sets, certain: certainSets[group.key] ?? [])
+      object.fields[group.key] = .some(inner)
+      object.size += 1
+      if let inner { try add(objects[inner], to: &object) }
+    }
+    for (label, sets) in labelled.sorted(by: { $0.key < $1.key }) {
+      // The type condition is the fragment's own: what it selects is there if it is.
+      let inner = try self.object(of: sets, certain: sets)
+      object.fragments[label] = inner
+      object.hasFragments = true
+      try add(objects[inner], to: &object)
+    }
+    if let label = object.fragments.keys.filter({ selects($0, object) }).min() {
+      problem = problem ?? "The label '\(label)' is also the name of a field beside it: choose another label."
+    }
+    objects.append(object)
+    numbers[merged] = objects.count - 1
+    return objects.count - 1
+  }
+
+  /// Whether an object or one of its fragments has a field of that name.
+  private func selects(_ name: String, _ object: IncrementalPlan.Object) -> Bool {
+    object.fields[name] != nil || object.fragments.values.contains { selects(name, objects[$0]) }
+  }
+
+  private func add(
+    _ inner: IncrementalPlan.Object, to object: inout IncrementalPlan.Object
+  ) throws(Selections.Problem) {
+    object.size += inner.size
+    if inner.hasFragments { object.hasFragments = true }
+    try check(object.size)
+  }
+
+  private func check(_ fields: Int) throws(Selections.Problem) {
+    guard fields > Self.fieldLimit else { return }
+    throw .tooMany(limit: Self.fieldLimit, operation.location)
+  }
+}
+
+extension Selections.Selection {
+  /// Whether it is there whatever the object's type and the variables are.
+  fileprivate var isCertain: Bool {
+    switch self {
+    case .field(let field): field.conditions.isEmpty
+    case .fragment(let fragment): fragment.type == nil && fragment.conditions.isEmpty && fragment.deferral == nil
+    }
   }
 }
 
