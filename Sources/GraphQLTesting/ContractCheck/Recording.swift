@@ -319,10 +319,10 @@ extension Recording {
   /// A member is asked for that the response does not have.
   /// - Parameter type: What it is read as; `nil` if it may be missing.
   func recordMissing(_ key: String, of object: ResponseNode.Object, at place: Place, readAs type: String?) throws {
-    let keys = object.selections.reduce(into: Set<String>()) { $0.formUnion($1.keys) }
+    let keys = object.selections.keys
     let path = "\(place.path).\(key)"
     // What the rules of documents refuse is not reported twice.
-    if object.selections.contains(where: { $0.unknownKeys.contains(key) }) { return }
+    if object.selections.unknownKeys.contains(key) { return }
     if keys.contains(key) {
       guard let type else { return }
       return try recordLeftOut(key, of: object, path, readAs: type)
@@ -349,15 +349,15 @@ extension Recording {
   private func recordLeftOut(
     _ key: String, of object: ResponseNode.Object, _ path: String, readAs type: String
   ) throws {
-    let selecting = object.selections.compactMap { $0.conditions(of: key, on: object.type) }
-    if selecting.contains(where: { $0.contains { if case .arrival = $0 { true } else { false } } }) {
+    let isSelected = object.selections.selects(key, on: object.type)
+    if isSelected, !object.selections.selects(key, on: object.type, withDeferred: false) {
       return try record(
         Problem(
           path, "deferred",
           "can arrive later, as its fragment has @defer, but is read as \(type): give the fragment a label and read it "
             + "as Deferred, or read \(type)?"))
     }
-    if !selecting.isEmpty {
+    if isSelected {
       return try record(
         Problem(
           path, "condition", "can be left out by @include or @skip, but is read as \(type), not \(type)?"))
@@ -376,26 +376,6 @@ private func list(_ words: [String], or: Bool = false) -> String {
   let shown = more.isEmpty ? words : words.prefix(4) + more
   guard let last = shown.last, shown.count > 1 else { return words.first ?? "" }
   return shown.dropLast().joined(separator: ", ") + (or && more.isEmpty ? " or " : " and ") + last
-}
-
-extension SelectionPlan {
-  /// The conditions under which a name is selected on a type; `nil` if it never is.
-  fileprivate func conditions(of key: String, on type: ConcreteType) -> [Condition]? {
-    var visited: Set<ObjectIdentifier> = []
-    var pending: [(plan: SelectionPlan, conditions: [Condition])] = [(self, [])]
-    while let (plan, conditions) = pending.popLast() {
-      guard visited.insert(ObjectIdentifier(plan)).inserted else { continue }
-      for item in plan.items {
-        switch item {
-        case .field(let field): if field.key == key { return conditions + field.conditions }
-        case .fragment(let fragment):
-          guard fragment.type.map(type.isOf) ?? true else { continue }
-          pending.append((fragment.selections, conditions + fragment.conditions))
-        }
-      }
-    }
-    return nil
-  }
 }
 
 extension ResponseNode.Leaf.Kind {

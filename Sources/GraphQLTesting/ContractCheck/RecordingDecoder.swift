@@ -1,4 +1,5 @@
 import GraphQLClient
+import GraphQLLanguage
 
 /// Lends a response to `init(from:)` and records what it reads.
 struct RecordingDecoder: Decoder {
@@ -175,8 +176,8 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   /// The deferred fragments of the object that have a label. A client puts a member in their place, also while they are
   /// pending.
-  private func deferred(_ label: Key) -> [SelectionPlan.FragmentPlan] {
-    object?.object.selections.flatMap { $0.deferred(label.stringValue) } ?? []
+  private func deferred(_ label: Key) -> [Selections.Fragment] {
+    object?.object.selections.deferred(label.stringValue) ?? []
   }
 
   /// The deferred fragment with a label, which has its fields in the object; `nil` if the document has no such label.
@@ -184,7 +185,7 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let fragments = deferred(label)
     guard let object = object?.object, !fragments.isEmpty else { return nil }
     let hasArrived = fragments.contains {
-      ($0.type.map(object.type.isOf) ?? true) && !object.pending.contains(ObjectIdentifier($0.selections))
+      object.selections.operation.applies($0, to: object.type) && !object.pending.contains($0.set)
     }
     guard hasArrived else { return type.notArrived }
     return try type.ready(

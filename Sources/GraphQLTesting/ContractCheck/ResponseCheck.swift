@@ -73,7 +73,7 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     generator = ResponseGenerator(plan: plan, samples: samples, chooser: exploration)
     self.decoder = decoder
     userInfo = decoder.userInfo
-    hasUnknownFields = plan.selections.hasUnknownFields
+    hasUnknownFields = plan.hasUnknownFields
   }
 
   mutating func check(_ report: inout SessionCheck.Report, combinations: Int) {

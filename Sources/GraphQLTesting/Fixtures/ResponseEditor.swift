@@ -67,13 +67,13 @@ struct ResponseEditor {
   /// Makes up a value for what is null.
   private func fill(_ node: inout ResponseNode) {
     guard case .null = node.content, let type = node.place.type else { return }
-    node = generator.nonNullValue(type, node.selections, at: node.place)
+    node = generator.nonNullValue(type, node.sets, at: node.place)
   }
 
   private func grow(_ items: inout [ResponseNode], to count: Int, of list: ResponseNode) throws(FixtureError) {
     guard let type = list.place.type?.item else { return }
     while items.count < count {
-      items.append(generator.nonNullValue(type, list.selections, at: list.place.item(type)))
+      items.append(generator.nonNullValue(type, list.sets, at: list.place.item(type)))
     }
   }
 
@@ -115,7 +115,7 @@ struct ResponseEditor {
       let near = value.stringValue.flatMap { Suggestions.nearest(to: $0, among: possible.map(\.name)).first }
       throw refusal(node, "so its type cannot be \(value.text)" + (near.map { "; did you mean \($0)?" } ?? ""))
     }
-    node.content = generator.object(.known(type), node.selections, at: node.place)
+    node.content = generator.object(.known(type), node.sets, at: node.place)
   }
 
   private func accepts(_ node: ResponseNode, _ value: JSONValue) -> Bool {

@@ -1,3 +1,4 @@
+import GraphQLLanguage
 import GraphQLSchema
 import StrictJSON
 
@@ -68,8 +69,8 @@ final class Place {
 struct ResponseNode {
   let place: Place
   var content: Content
-  /// What is selected of the objects in it.
-  var selections: [SelectionPlan] = []
+  /// The sets that are selected of the objects in it.
+  var sets: [Int] = []
 
   indirect enum Content {
     case null
@@ -95,12 +96,12 @@ struct ResponseNode {
   struct Object {
     let type: ConcreteType
     var members: [ResponseNode]
-    let selections: [SelectionPlan]
-    /// The fragments that have not arrived.
-    var pending: Set<ObjectIdentifier> = []
+    let selections: SelectionPlan
+    /// The sets of the fragments that have not arrived.
+    var pending: Set<Int> = []
     private let places: [String: Int]
 
-    init(type: ConcreteType, members: [ResponseNode], selections: [SelectionPlan]) {
+    init(type: ConcreteType, members: [ResponseNode], selections: SelectionPlan) {
       self.type = type
       self.members = members
       self.selections = selections
@@ -225,62 +226,67 @@ struct ResponseGenerator {
   func response(at root: Place) -> ResponseNode {
     progress.values = 0
     progress.indices = []
-    return ResponseNode(place: root, content: object(.known(plan.root), [plan.selections], at: root))
+    return ResponseNode(place: root, content: object(.known(plan.root), plan.selections.sets, at: root))
   }
 
-  func object(_ type: ConcreteType, _ selections: [SelectionPlan], at place: Place) -> ResponseNode.Content {
-    var pending: Set<ObjectIdentifier> = []
-    let members = collect(selections, on: type, &pending).map { field in
-      let member = place.member(field.key, of: type.name, field: field.field, selected: field.selected)
-      if field.name == "__typename" {
+  func object(_ type: ConcreteType, _ sets: [Int], at place: Place) -> ResponseNode.Content {
+    var pending: Set<Int> = []
+    let members = collect(sets, on: type, &pending).compactMap { group -> ResponseNode? in
+      let name = group.fields[0].name
+      guard let selected = plan.field(group.fields[0]) else { return nil }
+      var field = selected
+      if case .known(let type) = type, let own = type.selectableField(named: name) { field = own }
+      let member = place.member(group.key, of: type.name, field: field, selected: selected)
+      if name == "__typename" {
         return ResponseNode(place: member, content: .leaf(.init(value: .string(type.name), kind: .scalar)))
       }
-      return value(field.field.type, field.selections, at: member)
+      return value(field.type, group.sets, at: member)
     }
-    var object = ResponseNode.Object(type: type, members: members, selections: selections)
+    var object = ResponseNode.Object(
+      type: type, members: members, selections: SelectionPlan(operation: plan, sets: sets))
     object.pending = pending
     return .object(object)
   }
 
   private func value(
-    _ type: TypeReference, _ selections: [SelectionPlan], at place: Place, isLater: Bool = false
+    _ type: TypeReference, _ sets: [Int], at place: Place, isLater: Bool = false
   ) -> ResponseNode {
     progress.values += 1
     if !type.isNonNull, isCut || chooser.choose(.null, at: place, isLater: isLater) == 1 {
-      return ResponseNode(place: place, content: .null, selections: selections)
+      return ResponseNode(place: place, content: .null, sets: sets)
     }
-    return nonNullValue(type, selections, at: place, isLater: isLater)
+    return nonNullValue(type, sets, at: place, isLater: isLater)
   }
 
   func nonNullValue(
-    _ type: TypeReference, _ selections: [SelectionPlan], at place: Place, isLater: Bool = false
+    _ type: TypeReference, _ sets: [Int], at place: Place, isLater: Bool = false
   ) -> ResponseNode {
-    var node = ResponseNode(place: place, content: .null, selections: selections)
+    var node = ResponseNode(place: place, content: .null, sets: sets)
     if let item = type.item {
       let itemPlace = place.item(item)
       node.content = .list(
         (0..<chooser.length(at: place)).map { index in
           progress.indices.append(index)
           defer { progress.indices.removeLast() }
-          return value(item, selections, at: itemPlace, isLater: index > 0)
+          return value(item, sets, at: itemPlace, isLater: index > 0)
         })
     } else {
-      node.content = content(type.named, selections, at: place, isLater)
+      node.content = content(type.named, sets, at: place, isLater)
     }
     return node
   }
 
   private func content(
-    _ type: NamedType, _ selections: [SelectionPlan], at place: Place, _ isLater: Bool
+    _ type: NamedType, _ sets: [Int], at place: Place, _ isLater: Bool
   ) -> ResponseNode.Content {
     switch type.kind {
-    case .object: return object(.known(type), isCut ? [] : selections, at: place)
+    case .object: return object(.known(type), isCut ? [] : sets, at: place)
     case .interface, .union:
       let types = type.possibleTypes
       let names = types.map(\.name) + [ConcreteType.futureName]
       let number = chooser.choose(.type(names), at: place, isLater: isLater)
       return object(
-        number < types.count ? .known(types[number]) : .future(of: type), isCut ? [] : selections, at: place)
+        number < types.count ? .known(types[number]) : .future(of: type), isCut ? [] : sets, at: place)
     case .enum:
       let values = type.values.map(\.name)
       let number = chooser.choose(
@@ -313,60 +319,35 @@ struct ResponseGenerator {
     }
   }
 
-  private struct CollectedField {
-    let key: String
-    let name: String
-    let field: Field
-    let selected: Field
-    var selections: [SelectionPlan]
-  }
-
-  /// The fields of an object (specification, section 6.3.2), and the deferred fragments that it still lacks.
-  private func collect(
-    _ selections: [SelectionPlan], on type: ConcreteType, _ pending: inout Set<ObjectIdentifier>
-  ) -> [CollectedField] {
-    var fields: [CollectedField] = []
-    var places: [String: Int] = [:]
-    var visited: Set<ObjectIdentifier> = []
-    func visit(_ selections: SelectionPlan) {
-      for item in selections.items {
-        switch item {
-        case .field(let plan):
-          guard isIncluded(plan.conditions) else { continue }
-          if let index = places[plan.key] {
-            plan.selections.map { fields[index].selections.append($0) }
-            continue
-          }
-          var field = plan.field
-          if case .known(let type) = type, let own = type.selectableField(named: plan.name) { field = own }
-          places[plan.key] = fields.count
-          fields.append(
-            .init(
-              key: plan.key, name: plan.name, field: field, selected: plan.field,
-              selections: plan.selections.map { [$0] } ?? []))
-        case .fragment(let fragment):
-          guard fragment.type.map(type.isOf) ?? true else { continue }
-          guard isIncluded(fragment.conditions) else {
-            pending.insert(ObjectIdentifier(fragment.selections))
-            continue
-          }
-          guard visited.insert(ObjectIdentifier(fragment.selections)).inserted else { continue }
-          visit(fragment.selections)
+  /// The fields of an object, and the deferred fragments that it still lacks.
+  private func collect(_ sets: [Int], on type: ConcreteType, _ pending: inout Set<Int>) -> [Selections.Group] {
+    var arrived: Set<Int> = []
+    let groups = plan.resolved.collect(sets) { selection in
+      switch selection {
+      case .field(let field): return plan.field(field) != nil && isIncluded(field.conditions)
+      case .fragment(let fragment):
+        guard plan.applies(fragment, to: type) else { return false }
+        guard isIncluded(fragment.conditions), hasArrived(fragment) else {
+          pending.insert(fragment.set)
+          return false
         }
+        arrived.insert(fragment.set)
+        return true
       }
     }
-    selections.forEach(visit)
-    pending.subtract(visited)
-    return fields
+    pending.subtract(arrived)
+    return groups
   }
 
-  private func isIncluded(_ conditions: [SelectionPlan.Condition]) -> Bool {
+  private func isIncluded(_ conditions: [Selections.Condition]) -> Bool {
     conditions.allSatisfy { condition in
-      switch condition {
-      case .variable(let name, let value): chooser.flag(name, usually: value) == value
-      case .arrival(let fragment): chooser.hasArrived(fragment)
-      }
+      guard case .variable(let name) = condition.value.kind else { return !condition.isNever }
+      return chooser.flag(name.text, usually: condition.wanted) == condition.wanted
     }
+  }
+
+  private func hasArrived(_ fragment: Selections.Fragment) -> Bool {
+    !fragment.isDeferred || chooser.hasArrived("\(fragment.syntax.location)")
   }
 }
 
