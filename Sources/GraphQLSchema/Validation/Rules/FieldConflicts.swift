@@ -2,8 +2,10 @@ import GraphQLLanguage
 
 /// The pairs of fields that cannot be merged, in the way and in the order in which graphql-js finds and reports them.
 ///
-/// It compares pairs, which takes long for many fields of one name; so it runs only if there is a conflict, and stops
-/// after a number of comparisons.
+/// `OverlappingFields` finds one pair, in about linear time: it compares fields with the first of their name only, and merges
+/// what they select across fragments. graphql-js names every pair, inside of the fields and for the pairs of fragments in
+/// which it meets it; findings are to be the same, so the pairs are looked for as it does it. That takes long for many fields
+/// of one name; so it runs only if there is a conflict, and stops after a number of comparisons.
 struct FieldConflicts {
   private let context: ValidationContext
   private let tables: SchemaTables
