@@ -140,6 +140,29 @@ final class ValidationContext {
 extension ValidationContext {
   var tables: SchemaTables { schema.storage.tables }
 
+  /// Visits the selections of an owner in order, and in them as far as the closure says, also into fragments.
+  /// - Parameters:
+  ///   - owner: The index of a selection or a definition's entry.
+  ///   - state: What its selections are visited with.
+  ///   - visit: Takes the index of a selection; returns what its own selections, or those of the fragment that it spreads, are
+  ///     visited with, or `nil` to leave them out.
+  func follow<State, Failure: Error>(
+    _ owner: Int, _ state: State, _ visit: (Int, State) throws(Failure) -> State?
+  ) throws(Failure) {
+    var open = [(index: owner + 1, end: selections[owner].end, state: state)]
+    while let (index, end, state) = open.last {
+      guard index < end else {
+        open.removeLast()
+        continue
+      }
+      steps += 1
+      open[open.count - 1].index = selections[index].end
+      guard let inner = try visit(index, state) else { continue }
+      let owner = selections[index].fragment.map { definitions[$0].root } ?? index
+      open.append((owner + 1, selections[owner].end, inner))
+    }
+  }
+
   /// The text of the name with a number.
   func text(_ name: Int) -> String { names.text(name) }
 

@@ -58,48 +58,29 @@ private struct DeferStreamSearch {
     self.isRootOnly = isRootOnly
   }
 
-  private struct Step {
-    var index: Int
-    let end: Int
-    /// The spread through which the search came.
-    let spreads: [Int]
-  }
-
   mutating func search(_ definition: ValidationContext.Definition) {
+    let checked = checked
     var visited: Set<Int> = []
     var isValid = true
-    var pending = [Step(index: definition.root + 1, end: context.selections[definition.root].end, spreads: [])]
-    while let last = pending.indices.last {
-      let step = pending[last]
-      guard step.index < step.end else {
-        pending.removeLast()
-        continue
-      }
-      let selection = context.selections[step.index]
-      pending[last].index = selection.end
-      guard let syntax = SelectionSyntax(context.node(selection.node)) else { continue }
-      if !isRootOnly, canBeSkipped(syntax) { continue }
+    // With each selection go the spreads through which the search came.
+    context.follow(definition.root, [Int]()) { index, spreads in
+      let selection = context.selections[index]
+      guard let syntax = SelectionSyntax(context.node(selection.node)) else { return nil }
+      if !isRootOnly, canBeSkipped(syntax) { return nil }
       // graphql-js looks only at the first spread of a fragment.
-      if isRootOnly, selection.kind == .spread, selection.fragment.map(visited.contains) ?? true {
-        continue
-      }
-      if isForbidden(syntax, selection, definition, step.spreads) { isValid = false }
+      if isRootOnly, selection.kind == .spread, selection.fragment.map(visited.contains) ?? true { return nil }
+      if isForbidden(syntax, selection, definition, spreads) { isValid = false }
       switch selection.kind {
-      case .field where isRootOnly: break
+      case .field where isRootOnly: return nil
       case .spread:
-        guard let fragment = selection.fragment, step.spreads.count < 100,
-          visited.insert(fragment).inserted, !checked.contains(fragment)
-        else { continue }
-        let root = context.definitions[fragment].root
-        pending.append(
-          Step(
-            index: root + 1, end: context.selections[root].end,
-            spreads: isRootOnly ? [] : step.spreads + [step.index]))
-      default:
-        pending.append(Step(index: step.index + 1, end: selection.end, spreads: step.spreads))
+        guard let fragment = selection.fragment, spreads.count < 100, visited.insert(fragment).inserted,
+          !checked.contains(fragment)
+        else { return nil }
+        return isRootOnly ? [] : spreads + [index]
+      default: return spreads
       }
     }
-    if isValid { checked.formUnion(visited) }
+    if isValid { self.checked.formUnion(visited) }
   }
 
   private func isForbidden(

@@ -48,30 +48,24 @@ extension ValidationContext {
     _ definition: Definition, on type: TypeID, _ fields: inout [Int], _ conditions: inout [SyntaxNode]
   ) {
     var visited: Set<Int> = []
-    // The selections still to be looked at, from and up to.
-    var pending = [(definition.root + 1, selections[definition.root].end)]
-    while let (index, end) = pending.popLast() {
-      guard index < end else { continue }
+    follow(definition.root, ()) { index, _ in
       let selection = selections[index]
-      pending.append((selection.end, end))
       if let condition = condition(on: node(selection.node)) {
         conditions.append(condition)
-        continue
+        return nil
       }
       switch selection.kind {
-      case .field, .definition: fields.append(index)
+      case .field, .definition:
+        fields.append(index)
+        return nil
       case .inlineFragment:
-        if let condition = InlineFragmentSyntax(node(selection.node))?.typeCondition,
-          !applies(condition, to: type)
-        {
-          continue
-        }
-        pending.append((index + 1, selection.end))
+        let condition = InlineFragmentSyntax(node(selection.node))?.typeCondition
+        return condition.map { applies($0, to: type) } ?? true ? () : nil
       case .spread:
-        guard let index = selection.fragment, visited.insert(index).inserted,
-          let syntax = FragmentSyntax(definitions[index].node), applies(syntax.typeCondition, to: type)
-        else { continue }
-        pending.append((definitions[index].root + 1, selections[definitions[index].root].end))
+        guard let fragment = selection.fragment, visited.insert(fragment).inserted,
+          let syntax = FragmentSyntax(definitions[fragment].node)
+        else { return nil }
+        return applies(syntax.typeCondition, to: type) ? () : nil
       }
     }
   }
@@ -110,35 +104,29 @@ extension ValidationContext {
   }
 
   private func exceedsIntrospectionDepth(_ root: Int, _ depths: inout [Int: Int]) -> Bool {
+    struct TooDeep: Error {}
     // What was changed, and what it was.
     var changed: [(fragment: Int, depth: Int?)] = []
-    var pending = [(index: root + 1, end: selections[root].end, depth: 0)]
-    while let (index, end, depth) = pending.popLast() {
-      steps += 1
-      guard index < end else { continue }
-      let selection = selections[index]
-      pending.append((selection.end, end, depth))
-      switch selection.kind {
-      case .spread:
-        guard let fragment = selection.fragment, depths[fragment] ?? -1 < depth else { continue }
-        changed.append((fragment, depths[fragment]))
-        depths[fragment] = depth
-        pending.append((definitions[fragment].root + 1, selections[definitions[fragment].root].end, depth))
-      case .field:
-        let deeper =
-          switch names.schemaID(selection.name) {
-          case .fields, .interfaces, .possibleTypes, .inputFields: depth + 1
-          default: depth
-          }
-        if deeper >= 3 {
-          for change in changed.reversed() { depths[change.fragment] = change.depth }
-          return true
+    do {
+      try follow(root, 0) { (index, depth) throws(TooDeep) in
+        let selection = selections[index]
+        if let fragment = selection.fragment {
+          guard depths[fragment] ?? -1 < depth else { return nil }
+          changed.append((fragment, depths[fragment]))
+          depths[fragment] = depth
         }
-        pending.append((index + 1, selection.end, deeper))
-      case .inlineFragment, .definition:
-        pending.append((index + 1, selection.end, depth))
+        guard selection.kind == .field else { return depth }
+        switch names.schemaID(selection.name) {
+        case .fields, .interfaces, .possibleTypes, .inputFields:
+          if depth == 2 { throw TooDeep() }
+          return depth + 1
+        default: return depth
+        }
       }
+      return false
+    } catch {
+      for change in changed.reversed() { depths[change.fragment] = change.depth }
+      return true
     }
-    return false
   }
 }
