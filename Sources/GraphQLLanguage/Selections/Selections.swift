@@ -143,13 +143,22 @@ package struct Selections: Sendable {
     var stream: Delivery?
 
     init(_ list: SyntaxList<DirectiveSyntax>) {
-      guard !list.isEmpty else { return }
-      conditions = [.skip, .include].compactMap { (directive: Condition.Directive) in
-        let value = list.first { $0.name == directive.rawValue }?["if"]
-        return value.map { Condition(directive: directive, value: $0) }
+      var skip: DirectiveSyntax?
+      var include: DirectiveSyntax?
+      for directive in list {
+        let name = directive.name
+        if name == "skip" {
+          skip = skip ?? directive
+        } else if name == "include" {
+          include = include ?? directive
+        } else if name == "defer" {
+          deferral = deferral ?? Delivery(directive)
+        } else if name == "stream" {
+          stream = stream ?? Delivery(directive)
+        }
       }
-      deferral = list.first { $0.name == "defer" }.map(Delivery.init)
-      stream = list.first { $0.name == "stream" }.map(Delivery.init)
+      if let value = skip?["if"] { conditions.append(Condition(directive: .skip, value: value)) }
+      if let value = include?["if"] { conditions.append(Condition(directive: .include, value: value)) }
     }
   }
 }
