@@ -53,8 +53,8 @@ extension Schema {
 
   /// The operations of documents, valid for this schema, that feel changes.
   ///
-  /// The documents are one set: an operation may use the fragments of any of them, those of its own document first. What an
-  /// operation uses is found once, however many changes there are.
+  /// The documents are one set: a fragment that is spread is that of the document in which it is spread, or else that of
+  /// the first document that has one. What an operation uses is found once, however many changes there are.
   /// - Returns: For each change the operations that feel it, each with the number of its document.
   public func operations(
     among documents: [DocumentSyntax], feeling changes: [SchemaChange]
