@@ -14,7 +14,7 @@ public import SystemBase
 ///
 /// Subscriptions have a script of their own:
 ///
-///     client.live = transport
+///     client.graphQL.live = transport
 ///     transport.expectLive(.operation("priceChanged"), [.connected, .json(price), .wait(.seconds(5)), .reconnected])
 ///
 /// It imports no test framework: ``failures`` lists everything that was not as expected.

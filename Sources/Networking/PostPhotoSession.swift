@@ -88,8 +88,8 @@ extension PostPhotoSession {
     }
 
     /// The standard request, with its progress reported.
-    public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-      var request = try standardRequest(method, for: client)
+    public func makeRequest(_ call: APICall) throws -> HTTPRequest {
+      var request = try standardRequest(call)
       request.onProgress = onProgress
       return request
     }

@@ -42,7 +42,7 @@ extension Arguments {
       try client.defaultHeaders.set("Authorization", to: token.authorization)
     }
     client.middlewares = outermost + .standard(tokens: tokens, retries: retries) + logging
-    client.live = liveTransport
+    client.graphQL.live = liveTransport
     return client
   }
 

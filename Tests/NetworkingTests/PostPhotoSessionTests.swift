@@ -33,7 +33,7 @@ import Testing
 
   @Test func `R1: a photo is not to be sent again by itself`() throws {
     let session = PostPhotoSession.Session(photo: photo("x"), userID: "0")
-    let request = try session.makeRequest(.post, for: client())
+    let request = try session.makeRequest(APICall(.post, on: client()))
     #expect(!request.isReplayable && request.upload != nil && request.body == nil)
   }
 

@@ -374,7 +374,7 @@ struct ReadmeTests {
     }
     let ids = Monitor<[String]>([])
     var live = client
-    live.live = .webSocket()
+    live.graphQL.live = .webSocket()
     LiveDataArticle.watch(
       on: live, bag: bag, show: { moment in ids.update { $0.append(moment?.id ?? "") } }, fetchTimeline: {})
     while try await server.stats().activeSubscribers < 2 { await Task.yield() }

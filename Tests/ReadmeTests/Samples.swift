@@ -128,7 +128,7 @@ enum Samples {
 
   static func live(client: APIClient, bag: DisposeBag, show: @escaping @Sendable (MomentsDetails?) -> Void) {
     var client = client
-    client.live = .webSocket()
+    client.graphQL.live = .webSocket()
     let repo = MomentsRepo(sessions: MomentsSessions(client: client))
     repo.snapshots(userID: "0", policy: .cacheAndNetwork).subscribe(onNext: { show($0.value) }).disposed(by: bag)
     repo.followLikes(userID: "0").subscribe(onError: { print($0) }).disposed(by: bag)

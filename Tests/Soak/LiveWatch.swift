@@ -96,7 +96,7 @@ struct LiveWatch: Sendable {
     }
     guard let url = URL(string: "http://127.0.0.1:\(relay.port)/graphql") else { return }
     var client = try APIClient(baseURL: url, middlewares: .standard(tokens: tokens))
-    client.live = way
+    client.graphQL.live = way
     NewLikes().subscribe(on: client).subscribe(
       onNext: { [counts] event in
         switch event {

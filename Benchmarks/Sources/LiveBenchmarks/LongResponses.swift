@@ -56,7 +56,7 @@ enum LongResponses {
     var client = try APIClient(
       baseURL: url, transport: Server(contentType: "multipart/mixed; boundary=b", body: body, pieces: body.count / 1024)
     )
-    client.live = .multipart()
+    client.graphQL.live = .multipart()
     guard try await Large().data(on: client).value.text.utf8.count == 4 << 20 else { throw Missing() }
   }
 

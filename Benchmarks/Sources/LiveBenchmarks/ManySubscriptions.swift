@@ -48,7 +48,7 @@ enum ManySubscriptions {
     var settings = LiveSettings()
     settings.pauses = Backoff(initial: .milliseconds(10), maximum: .milliseconds(10))
     var client = try APIClient(baseURL: server.url)
-    client.live = .webSocket(settings: settings)
+    client.graphQL.live = .webSocket(settings: settings)
     let values = Values()
     let bag = DisposeBag()
     func subscribe() {

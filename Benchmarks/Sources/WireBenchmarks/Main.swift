@@ -6,7 +6,7 @@ import Networking
 import Stores
 import Streams
 
-/// What a query costs by each of the ways that `APIClient.wire` and the caches offer: bytes of its messages, and
+/// What a query costs by each of the ways that `GraphQLSettings.wire` and the caches offer: bytes of its messages, and
 /// processor time, over a transport that responds at once on the calling thread, so that nothing else is counted.
 ///
 ///     WireBenchmarks [ROUNDS]      prints the table; ends with 1 where the floor is missed
@@ -72,18 +72,18 @@ private struct Way {
 
   static func all() throws -> [Way] {
     [
-      try way("POST") { $0.wire = .post },
-      try way("GET") { $0.wire = .get },
-      try way("GET with hash") { $0.wire = .persistedQueries() },
-      try way("POST in batches of 10", queries: 10) { $0.wire.batching = .within(.seconds(1), upTo: 10) },
+      try way("POST") { $0.graphQL.wire = .post },
+      try way("GET") { $0.graphQL.wire = .get },
+      try way("GET with hash") { $0.graphQL.wire = .persistedQueries() },
+      try way("POST in batches of 10", queries: 10) { $0.graphQL.wire.batching = .within(.seconds(1), upTo: 10) },
       try way("GET with hash, confirmed by 304") {
         $0.middlewares = [CacheMiddleware()]
-        $0.wire = .persistedQueries()
+        $0.graphQL.wire = .persistedQueries()
         try $0.defaultHeaders.set("Cache-Control", to: "no-cache")
       },
       try way(cachedName) {
         $0.middlewares = [CacheMiddleware()]
-        $0.wire = .persistedQueries()
+        $0.graphQL.wire = .persistedQueries()
       },
       try cachedRequest(),
       store(),

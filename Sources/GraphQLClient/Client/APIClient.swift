@@ -18,7 +18,7 @@ public struct APIClient: Sendable {
 
   /// Moves the bytes.
   public var transport: any HTTPTransport {
-    didSet { batches = QueryBatches() }
+    didSet { stack = Stack() }
   }
 
   /// Default header fields: added to each request that has no field of that name. `HTTPHeaders.userAgent()` by default.
@@ -27,31 +27,17 @@ public struct APIClient: Sendable {
   /// See each request and response as bytes; the first is outermost. A request is for the account that an
   /// `AuthMiddleware` among them has a token of when it begins: however long it waits, it is sent for no other.
   public var middlewares: [any HTTPMiddleware] {
-    didSet { batches = QueryBatches() }
+    didSet { stack = Stack() }
   }
+
+  /// Stands for the transport and the middlewares, which copies have in common until others are set.
+  private(set) var stack = Stack()
 
   /// See each session's decoded response; the first is outermost.
   public var interceptors: [any SessionInterceptor]
 
-  /// Carries subscriptions; as event streams by default. Set it once, and share the client: copies share the connections.
-  ///
-  ///     client.live = .webSocket()
-  public var live: any LiveTransport = .eventStream()
-
-  /// How GraphQL operations travel: whole documents by `POST` by default. Set it once, and share the client: copies share
-  /// what they learn of the server.
-  ///
-  ///     client.wire = .persistedQueries()
-  public var wire = GraphQLWire.post
-
-  /// What is known of the server's automatic persisted queries.
-  package var persistedQueries = PersistedQueries()
-
-  /// The batches of queries: never those of a client with other middlewares, which may have another account's token.
-  private(set) var batches = QueryBatches()
-
-  /// What stands for a document that the server turned out not to know, in a copy for that one request.
-  var wholeDocument: SentDocument?
+  /// How GraphQL operations and subscriptions travel.
+  public var graphQL = GraphQLSettings()
 
   /// Receives the outcome of each request, all its attempts, and whether its response could be decoded. None by
   /// default, which costs nothing.
@@ -105,6 +91,13 @@ public struct APIClient: Sendable {
 }
 
 extension APIClient {
+  /// What requests go through: one object for each pair of a transport and middlewares.
+  final class Stack: Hashable, Sendable {
+    static func == (left: Stack, right: Stack) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  }
+
   /// The URL of a path below the base URL, for sessions that make their requests themselves.
   ///
   /// Throws `invalidRequest` if the path is not percent-encoded, or has a segment `.` or `..`, which could leave the
@@ -251,14 +244,21 @@ extension APIClient {
   }
 
   private func parts(of request: HTTPRequest, _ sent: SentFields) -> Observable<HTTPResponsePart> {
-    if let carrier = request.context.carrier { return carrier.send(request, recorder: sent) }
-    return transport.send(request, through: middlewares.isEmpty ? [] : middlewares + [sent])
+    request.context.carrier?.send(request, recorder: sent) ?? send(request, recorders: [sent])
+  }
+
+  /// Sends a request through the middlewares. The recorders see what these make of it, where there are any; then come
+  /// those who follow its exchanges with the server.
+  func send(
+    _ request: HTTPRequest, recorders: [any HTTPMiddleware], observers: [any HTTPMiddleware] = []
+  ) -> Observable<HTTPResponsePart> {
+    transport.send(request, through: (middlewares.isEmpty ? [] : middlewares + recorders) + observers)
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {
     var request: HTTPRequest
     do {
-      request = try session.makeRequest(method, for: self)
+      request = try session.makeRequest(APICall(method, on: self))
       if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
       if let timeouts = session.timeouts { request.timeouts = timeouts }
     } catch let error as EncodingError {

@@ -71,9 +71,30 @@ public protocol APISession: Sendable {
   /// Turns a response into a `ResponseType`; JSON with the client's decoder by default.
   var responseParser: ResponseParser<ResponseType> { get }
 
-  /// Makes the request; by default, ``standardRequest(_:for:)``. Implement this to send something else, such as a query
+  /// Makes the request; by default, ``standardRequest(_:)``. Implement this to send something else, such as a query
   /// beside a body: begin with `standardRequest`, and change what it returns.
-  func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest
+  func makeRequest(_ call: APICall) throws -> HTTPRequest
+}
+
+/// The sending of a session: what ``APISession/makeRequest(_:)`` makes the request for.
+public struct APICall: Sendable {
+  /// The method.
+  public let method: HTTPMethod
+
+  /// The client that sends the request.
+  public let client: APIClient
+
+  /// How the document of a GraphQL operation goes, if the server turned out not to know its hash.
+  let document: SentDocument?
+
+  /// Takes the method, and the client that sends the request.
+  public init(_ method: HTTPMethod, on client: APIClient) {
+    self.init(method, on: client, document: nil)
+  }
+
+  init(_ method: HTTPMethod, on client: APIClient, document: SentDocument?) {
+    (self.method, self.client, self.document) = (method, client, document)
+  }
 }
 
 extension APISession {
@@ -135,13 +156,12 @@ extension NoParameters: JSONEncodable {
 
 extension APISession {
   /// The standard request.
-  public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-    try standardRequest(method, for: client)
-  }
+  public func makeRequest(_ call: APICall) throws -> HTTPRequest { try standardRequest(call) }
 
   /// The request for this session's path, headers and parameters, which are in the query for `GET`, `HEAD` and
   /// `DELETE`, and in the body for the other methods.
-  public func standardRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
+  public func standardRequest(_ call: APICall) throws -> HTTPRequest {
+    let (method, client) = (call.method, call.client)
     var headers = try headers
     var target = try client.target(forPath: path)
     var body: Data?

@@ -36,7 +36,7 @@ where ResponseType == GraphQLResponse<ResponseData>, Parameters == GraphQLReques
   /// How to treat errors beside data; `none` by default.
   var errorPolicy: GraphQLErrorPolicy { get }
 
-  /// How this operation travels; `nil`, the default, as `APIClient.wire` says.
+  /// How this operation travels; `nil`, the default, as ``GraphQLSettings/wire`` says.
   var wire: GraphQLWire? { get }
 }
 
@@ -63,7 +63,7 @@ extension GraphQLSession {
 
   /// Sends the operation: a cold stream of the response's `data`, without the errors that came with it, if the policy
   /// lets any pass. With `GET`, which caches on the way can answer, only a query can be sent; with `POST`, a query travels
-  /// as `APIClient.wire` says.
+  /// as ``GraphQLSettings/wire`` says.
   public func data(on client: APIClient, method: HTTPMethod = .post) -> Observable<ResponseData> {
     client.send(self, method: method).map(\.data)
   }
@@ -103,72 +103,62 @@ extension GraphQLSession where Variables == NoParameters {
 
 extension GraphQLSession {
   /// The standard request.
-  public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-    try standardRequest(method, for: client)
-  }
+  public func makeRequest(_ call: APICall) throws -> HTTPRequest { try standardRequest(call) }
 
   /// The request: JSON in the body of a `POST`, or the members in the query of a `GET`; which of the two a query gets,
-  /// and in which form its document, `APIClient.wire` says, or the session's own ``wire``.
+  /// and in which form its document, ``GraphQLSettings/wire`` says, or the session's own ``wire``.
   ///
   /// Throws `invalidRequest` for a document that is not GraphQL, with line and column; for a mutation by `GET`, which
   /// caches and link prefetching could repeat; for other methods; for a subscription, which has more than one
   /// response; and for a document without an id where only ids are sent.
-  public func standardRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-    let operation = try Self.query.operation(named: operationName)
-    guard operation.kind != .subscription else {
-      throw RequestError(
-        .invalidRequest,
-        "'\(operationName)' is a subscription, which has many responses: make it a GraphQLSubscription, and call "
-          + "subscribe(on:) or data(on:).")
-    }
-    if let problem = Self.query.incrementalPlan(named: operationName)?.problem {
-      throw RequestError(.invalidRequest, problem)
-    }
-    guard method == .post || (method == .get && operation.kind == .query) else {
-      throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")
-    }
-    let wire = wire ?? client.wire
+  public func standardRequest(_ call: APICall) throws -> HTTPRequest {
+    let (client, accept) = (call.client, responseParser.accept)
+    let wire = wire ?? client.graphQL.wire
+    let hasOwnAccept = accept != GraphQLHeaders.accept
+    let plan = try OperationPlan(
+      Self.query, named: operationName, .once(call.method), by: wire, isSecret: isResponseSecret || !secrets.isEmpty,
+      isAlone: hasOwnAccept, insteadOfHash: call.document, sendsHashes: !client.graphQL.persistedQueries.isOff)
     var parameters = parameters
-    parameters.sentDocument = try wire.documents.sent(Self.query, by: client)
+    parameters.sentDocument = plan.document
     var headers = try headers
-    let accept = responseParser.accept
-    if accept != GraphQLHeaders.accept, !headers.contains("Accept") { try headers.set("Accept", to: accept) }
-    var target = try client.target(forPath: path)
-    var body: Data?
-    var files: GraphQLMultipart?
-    // Servers and proxies log URLs, and the errors of a batch quote what belongs to others.
-    let isSecret = isResponseSecret || !secrets.isEmpty
-    let prefersGET =
-      wire.sendsQueriesByGET && wire.batching == nil && operation.kind == .query && client.wholeDocument == nil
-      && !isSecret
+    if hasOwnAccept, !headers.contains("Accept") { try headers.set("Accept", to: accept) }
+    let endpoint = try client.target(forPath: path)
     let targetOfGET =
-      method == .get || prefersGET
-      ? try parameters.target(below: target, upTo: wire.urlLimit, by: client.encoder, orNone: method == .post) : nil
-    if let targetOfGET {
-      target = targetOfGET
-      headers = headers.adding(defaults: GraphQLHeaders.ofGet)
-    } else {
-      headers.remove("Content-Type")
-      do {
-        body = try client.encoder.encode(parameters)
-      } catch  where error.isAboutUpload {
-        // If the server did not know a hash, the files would be sent twice.
-        if parameters.isHashAlone { parameters.sentDocument = .text(withHash: false) }
-        let multipart = try GraphQLMultipart(parameters, by: client.encoder)
-        try headers.set("Content-Type", to: multipart.contentType)
-        headers = headers.adding(defaults: GraphQLHeaders.preflight)
-        files = multipart
-      }
-      headers = headers.adding(defaults: GraphQLHeaders.ofPost)
-    }
+      plan.method == .post
+      ? nil
+      : try parameters.target(
+        below: endpoint, upTo: wire.urlLimit, by: client.encoder, orNone: plan.method == .getIfPossible)
     var request = HTTPRequest(
-      method: targetOfGET == nil ? .post : .get, target: target, headers: headers, body: body,
-      timeouts: client.timeouts, operationName: operationName, isReplayable: isReplayable(with: method))
-    request.upload = files?.body
-    request.onlyReads = operation.kind == .query
-    let mayJoin = operation.kind == .query && body != nil && accept == GraphQLHeaders.accept && !isSecret
+      method: targetOfGET == nil ? .post : .get, target: targetOfGET ?? endpoint, headers: headers, body: nil,
+      timeouts: client.timeouts, operationName: operationName, isReplayable: isReplayable(with: call.method))
+    request.onlyReads = plan.kind == .query
+    if targetOfGET == nil {
+      try request.setBody(to: &parameters, by: client.encoder)
+    } else {
+      request.headers = headers.adding(defaults: GraphQLHeaders.ofGet)
+    }
     request.context.carrier = GraphQLCarrier(
-      self, on: client, hasHash: parameters.isHashAlone, batching: mayJoin ? wire.batching : nil)
+      self, call, hasHash: parameters.isHashAlone, batching: plan.mayJoinBatch ? wire.batching : nil)
     return request
+  }
+}
+
+extension HTTPRequest {
+  /// Gives it its body: JSON, or with files, a multipart form.
+  fileprivate mutating func setBody(
+    to parameters: inout GraphQLRequest<some Encodable & Sendable>, by encoder: any BodyEncoder
+  ) throws {
+    headers.remove("Content-Type")
+    do {
+      body = try encoder.encode(parameters)
+    } catch  where error.isAboutUpload {
+      // If the server did not know a hash, the files would be sent twice.
+      if parameters.isHashAlone { parameters.sentDocument = .text(withHash: false) }
+      let multipart = try GraphQLMultipart(parameters, by: encoder)
+      try headers.set("Content-Type", to: multipart.contentType)
+      headers = headers.adding(defaults: GraphQLHeaders.preflight)
+      upload = multipart.body
+    }
+    headers = headers.adding(defaults: GraphQLHeaders.ofPost)
   }
 }

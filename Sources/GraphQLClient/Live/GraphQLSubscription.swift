@@ -14,7 +14,7 @@ import SystemBase
 ///     PriceChanged(variables: .init(id: "7")).data(on: client)       // Observable<PriceChanged.ResponseData>
 ///     PriceChanged(variables: .init(id: "7")).subscribe(on: client)  // and what becomes of the connection
 ///
-/// How it travels is up to ``APIClient/live``.
+/// How it travels is up to ``GraphQLSettings/live``.
 public protocol GraphQLSubscription: GraphQLSession {
   /// What is kept for an observer that is slower than the server; 256 values and 4 MiB by default, and the oldest are
   /// dropped.
@@ -44,7 +44,7 @@ extension GraphQLSubscription {
       do {
         let request = try liveRequest(for: client, sent)
         let operation = LiveOperation(request, buffering: buffering)
-        return client.live.open(operation, on: client)
+        return client.graphQL.live.open(operation, on: client)
           .map { event in
             do {
               return try event.map { sent.described(try response($0, by: client.decoder)) }.describingErrors(by: sent)
@@ -71,30 +71,19 @@ extension GraphQLSubscription {
 
   /// The request of ``LiveOperation``.
   private func liveRequest(for client: APIClient, _ sent: SentFields) throws -> HTTPRequest {
-    let name = operationName
-    guard try Self.query.operation(named: name).kind == .subscription else {
-      throw RequestError(.invalidRequest, "The document has no subscription named '\(name)'.")
-    }
-    guard Self.query.incrementalPlan(named: name) == nil else {
-      throw RequestError(
-        .invalidRequest,
-        "'\(name)' is a subscription, whose results do not arrive in parts: take '@defer' and '@stream' out, or fetch "
-          + "what is slow by a query, with responses(on:).")
-    }
+    let plan = try OperationPlan(Self.query, named: operationName, .live, by: wire ?? client.graphQL.wire)
+    var parameters = parameters
+    parameters.sentDocument = plan.document
     var headers = try headers.adding(defaults: client.defaultHeaders)
     headers.remove("Content-Type")
     headers = headers.adding(defaults: ["Content-Type": "application/json"])
-    var parameters = parameters
-    let documents = (wire ?? client.wire).documents
-    // A server of automatic persisted queries is asked by requests that have a response of their own.
-    if case .trusted = documents.kind { parameters.sentDocument = try documents.sent(Self.query, by: client) }
     let body: Data
     do { body = try client.encoder.encode(parameters) } catch let error as EncodingError {
       throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")
     }
     var request = HTTPRequest(
       method: .post, target: try client.target(forPath: path), headers: headers, body: body,
-      timeouts: timeouts ?? client.timeouts, operationName: name, isReplayable: true)
+      timeouts: timeouts ?? client.timeouts, operationName: operationName, isReplayable: true)
     request.onlyReads = true
     sent.record(&request)
     return request

@@ -2,10 +2,10 @@ public import HTTPClientCore
 public import Streams
 public import SystemBase
 
-/// Carries subscriptions: over a WebSocket, as an event stream, or in another way. A client's ``APIClient/live``
+/// Carries subscriptions: over a WebSocket, as an event stream, or in another way. A client's ``GraphQLSettings/live``
 /// chooses.
 ///
-///     client.live = .webSocket()
+///     client.graphQL.live = .webSocket()
 ///
 /// Write one to carry them over something else. To test what uses subscriptions, a session's `sessionHandler` is less
 /// work, and `ScriptedLiveTransport` of GraphQLClientTesting plays whole exchanges.

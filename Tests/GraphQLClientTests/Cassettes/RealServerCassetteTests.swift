@@ -148,7 +148,7 @@ import Testing
   func subscription(way: LiveWay) async throws {
     let run = { @Sendable (client: APIClient) async throws -> [Int] in
       var client = client
-      client.live = way.transport()
+      client.graphQL.live = way.transport()
       var numbers: [Int] = []
       for try await data in Countdown(3).data(on: client).values { numbers.append(data.countdown) }
       return numbers
@@ -163,7 +163,7 @@ import Testing
   @Test func `a subscription over a WebSocket is refused, since a cassette holds none`() async throws {
     let server = try await BFFServer.shared()
     var client = try client(RecordingTransport(SocketTransport(), to: folder.file), server.graphqlURL)
-    client.live = .webSocket()
+    client.graphQL.live = .webSocket()
     let error = await Countdown(1).data(on: client).failure
     #expect(error?.kind == .invalidRequest && error?.message.contains("opens no WebSockets") == true)
   }

@@ -30,8 +30,8 @@ import Testing
     struct Elsewhere: APISession {
       typealias ResponseType = NoContent
       let responseParser = ResponseParser<NoContent>.noContent
-      func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-        try HTTPRequest(method: method, url: url("http://example.com/"))
+      func makeRequest(_ call: APICall) throws -> HTTPRequest {
+        try HTTPRequest(method: call.method, url: url("http://example.com/"))
       }
     }
     let transport = ScriptedTransport(always: .json("{}"))

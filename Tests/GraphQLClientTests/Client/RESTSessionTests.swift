@@ -30,8 +30,8 @@ import Testing
     struct Change: APISession {
       typealias ResponseType = User
       let parameters = RESTSessionTests.Parameters()
-      func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-        let request = try standardRequest(method, for: client)
+      func makeRequest(_ call: APICall) throws -> HTTPRequest {
+        let request = try standardRequest(call)
         return try request.to(request.url.appending(queryItems: [URLQueryItem(name: "dry", value: "1")]))
       }
     }

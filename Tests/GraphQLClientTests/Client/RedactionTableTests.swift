@@ -141,7 +141,7 @@ import Testing
     let server = try ScriptedServer(
       .answering { _ in RawResponse(body: #"[{"data": {"tick": 1}}, {"data": {"tick": 2, "note": "another's note"#) })
     var client = try APIClient(baseURL: url("http://127.0.0.1:\(server.port)/graphql"), transport: SocketTransport())
-    client.wire.batching = .within(.seconds(5), upTo: 2)
+    client.graphQL.wire.batching = .within(.seconds(5), upTo: 2)
     struct Query: GraphQLSession {
       struct ResponseData: Decodable, Sendable { let tick: Int? }
       static let query: GraphQLDocument = "query tick { tick }"
@@ -326,7 +326,7 @@ import Testing
       let script = try #require(socketScript(quote, reason))
       let server = try ScriptedServer { _ in script }
       var client = try client(server, query: false)
-      client.live = .webSocket { opening in
+      client.graphQL.live = .webSocket { opening in
         try opening.headers.set("X-Prepared", to: Kind.preparedHeader.value)
         opening.payload = ["headers": [["Authorization": .string("Bearer \(Kind.nestedPayload.value)")]]]
         opening.url = try url("\(opening.url.absoluteString)?sid=\(Kind.preparedQuery.value)")
@@ -358,7 +358,7 @@ import Testing
       }
     let server = try ScriptedServer(.answering { _ in response })
     var client = try client(server)
-    client.live = way.transport()
+    client.graphQL.live = way.transport()
     expectNothing(Kind.overHTTP, in: try await events(client, quote))
   }
 

@@ -39,7 +39,7 @@ import Testing
         var settings = LiveSettings()
         settings.attempts = attempts
         settings.pauses = Backoff(initial: .milliseconds(1), maximum: .milliseconds(20))
-        client.live = way.transport(settings)
+        client.graphQL.live = way.transport(settings)
         all.append((way.rawValue, Seen(Countdown(0).data(on: client).map { "\($0.countdown)" })))
       }
       self.all = all

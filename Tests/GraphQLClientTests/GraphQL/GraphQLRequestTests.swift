@@ -67,7 +67,7 @@ import Testing
       #expect(error?.kind == .invalidRequest)
       #expect(error?.message.contains("POST") == true)
     }
-    #expect(throws: RequestError.self) { try ChangeThing().makeRequest(.get, for: client) }
+    #expect(throws: RequestError.self) { try ChangeThing().makeRequest(APICall(.get, on: client)) }
     #expect(transport.requests.isEmpty)
   }
 

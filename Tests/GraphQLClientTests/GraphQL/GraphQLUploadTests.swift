@@ -77,8 +77,8 @@ struct GraphQLUploadTests {
     let idempotencyKey: String? = "key"
     let responseParser = ResponseParser<HTTPResponse>.response
 
-    func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-      var request = try standardRequest(method, for: client)
+    func makeRequest(_ call: APICall) throws -> HTTPRequest {
+      var request = try standardRequest(call)
       (request.body, request.upload) = (nil, content)
       return request
     }
@@ -140,7 +140,7 @@ struct GraphQLUploadTests {
     var client = try client()
     client.encoder = encoder
     let session = Change(variables: .init(newAlbum: .init(coverPhoto: upload("A", "a"))))
-    let request = try session.standardRequest(.post, for: client)
+    let request = try session.standardRequest(APICall(.post, on: client))
     let text = String(decoding: try bytes(of: #require(request.upload)), as: UTF8.self)
     #expect(text.contains(#""new_album":{"cover_photo":null}"#))
     #expect(text.contains(#"{"0":["variables.new_album.cover_photo"]}"#))
@@ -149,7 +149,7 @@ struct GraphQLUploadTests {
   @Test func `more than ten files stand in the map in the order of their parts`() throws {
     let files = (0..<12).map { upload("content \($0)", "\($0).txt") }
     let session = Attach(variables: .init(cover: files[0], items: [.init(title: "t", files: Array(files[1...]))]))
-    let request = try session.standardRequest(.post, for: client())
+    let request = try session.standardRequest(APICall(.post, on: client()))
     let text = String(decoding: try bytes(of: #require(request.upload)), as: UTF8.self)
     let map = try #require(text.components(separatedBy: "\r\n").first { $0.hasPrefix(#"{"0":"#) })
     let names = map.split(separator: #"":["#).dropLast().compactMap { $0.split(separator: "\"").last.map(String.init) }
@@ -188,7 +188,7 @@ struct GraphQLUploadTests {
     let (a, b) = (upload("AAA", "a.txt"), upload("BBB", "b\"\r\n.txt"))
     let session = Attach(variables: .init(cover: a, items: [.init(title: "t", files: [b, nil, a])]))
     let client = try client()
-    let request = try session.standardRequest(.post, for: client)
+    let request = try session.standardRequest(APICall(.post, on: client))
     let type = try #require(request.headers["Content-Type"])
     let boundary = try #require(type.split(separator: "=").last)
     #expect(type.hasPrefix("multipart/form-data; boundary=") && request.body == nil)

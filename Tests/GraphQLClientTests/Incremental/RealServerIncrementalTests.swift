@@ -73,7 +73,7 @@ private struct GetTimeline: GraphQLSession {
   func hashes(byGET: Bool) async throws {
     let server = try await BFFServer.start()
     var client = try APIClient(baseURL: server.graphqlURL)
-    client.wire = .persistedQueries(byGET: byGET)
+    client.graphQL.wire = .persistedQueries(byGET: byGET)
     client.timeouts.total = .seconds(30)
     let session = GetTimeline(variables: .init(userID: "1"))
     let whole = try await GetTimeline(variables: .init(userID: "1", isDeferred: false)).post(on: client).value

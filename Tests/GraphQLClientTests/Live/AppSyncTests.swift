@@ -28,7 +28,7 @@ import Testing
       settings.pauses = Backoff(initial: .seconds(1), maximum: .seconds(60), random: { 0 })
       client = try APIClient(baseURL: url(api), transport: ScriptedTransport(), middlewares: middlewares)
       for (name, value) in fields { try client.defaultHeaders.set(name, to: value) }
-      client.live = .appSync(over: sockets, settings: settings, scheduler: scheduler)
+      client.graphQL.live = .appSync(over: sockets, settings: settings, scheduler: scheduler)
     }
 
     var last: ScriptedSockets.Attempt {
@@ -206,7 +206,7 @@ import Testing
     #expect(body.utf8.count < 240 << 10)
     let request = try HTTPRequest(
       method: .post, url: harness.client.baseURL, body: Data(body.utf8), isReplayable: true)
-    let seen = Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    let seen = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
     harness.advance(0)
     #expect(seen.state.value.error?.kind == .invalidRequest && attempt.ids.count == 1 && !attempt.isDisposed)
     attempt.next(attempt.ids[0], 1)

@@ -208,7 +208,7 @@ import Testing
     let client = try way.client(server.url, settings)
     let request = try HTTPRequest(
       method: .post, url: server.url, body: Data(#"{"query":"mutation { a }"}"#.utf8), isReplayable: false)
-    let seen = Seen(client.live.open(LiveOperation(request), on: client))
+    let seen = Seen(client.graphQL.live.open(LiveOperation(request), on: client))
     let end = try await seen.state.wait { $0.isEnded }
     #expect(server.requests.count == 1)
     #expect(end.error?.kind == .connectionLost && end.error?.reached == .maybe)
@@ -225,7 +225,7 @@ import Testing
     let client = try LiveWay.eventStream.client(url("http://127.0.0.1:\(port)/"), settings)
     let request = try HTTPRequest(
       method: .post, url: client.baseURL, body: Data(#"{"query":"mutation { a }"}"#.utf8), isReplayable: false)
-    let seen = Seen(client.live.open(LiveOperation(request), on: client))
+    let seen = Seen(client.graphQL.live.open(LiveOperation(request), on: client))
     let end = try await seen.state.wait { $0.isEnded }
     #expect(end.error?.kind == .cannotConnect && end.elements.count == 2)
   }

@@ -310,7 +310,7 @@ import Testing
     for (transport, clearText) in [(first, false), (first, false), (second, false), (second, true)] {
       var client = try APIClient(
         baseURL: url("http://127.0.0.1/graphql"), transport: transport, allowsCleartext: clearText)
-      client.live = live
+      client.graphQL.live = live
       all.append(Seen(Countdown(3).subscribe(on: client)))
       scheduler.advance(by: .zero)
     }

@@ -41,7 +41,7 @@ import Testing
     if hasProxy { configuration.proxy = ProxyConfiguration(https: "http://127.0.0.1:\(relay.port)") }
     let endpoint = hasProxy ? "https://server.test/graphql" : "https://127.0.0.1:\(relay.port)/graphql"
     var client = try APIClient(baseURL: url(endpoint), transport: SocketTransport(configuration: configuration))
-    client.live = way.transport()
+    client.graphQL.live = way.transport()
     let seen = Seen(Countdown(20).data(on: client))
     let end = try await seen.state.wait { $0.isEnded }
     #expect(end.elements.map(\.countdown) == Array((0...20).reversed()) && end.error == nil)
@@ -97,7 +97,7 @@ import Testing
     let server = try await BFFServer.start()
     let transport = SocketTransport()
     var client = try APIClient(baseURL: server.graphqlURL, transport: transport)
-    client.live = way.transport()
+    client.graphQL.live = way.transport()
     let keeper = Seen(Liked(userID: "2").subscribe(on: client))
     try await server.waitForSubscribers { $0 == 1 }
     let descriptors = try #require(ProcessUsage.current).descriptors
@@ -149,7 +149,7 @@ import Testing
     var client = try APIClient(
       baseURL: server.graphqlURL, transport: SocketTransport(),
       middlewares: [AuthMiddleware(provider, challenge: .graphQL)])
-    client.live = way.transport()
+    client.graphQL.live = way.transport()
     let (turn, done) = (Locked(0), Locked(0))
     let problems = Locked<[String]>([])
     let count = TestScale.count(40, long: 1_000)

@@ -60,7 +60,7 @@ import Testing
     #expect(second.state.value.error?.kind == .graphQL && first.state.value.error == nil)
     let request = try HTTPRequest(
       method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
-    let mutation = Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    let mutation = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
     harness.settle()
     attempt.send(refusal(attempt.ids[3]))
     harness.settle()
@@ -183,7 +183,7 @@ import Testing
     attempt.send(#"{"type":"ka"}"#)
     let large = Data(#"{"query":"\#(String(repeating: "x", count: 3 << 20))"}"#.utf8)
     let request = try HTTPRequest(method: .post, url: harness.client.baseURL, body: large, isReplayable: true)
-    let all = (0..<6).map { _ in Seen(harness.client.live.open(LiveOperation(request), on: harness.client)) }
+    let all = (0..<6).map { _ in Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client)) }
     harness.settle()
     for _ in 0..<6 {
       attempt.pong()
@@ -199,7 +199,7 @@ import Testing
     first.sendError.withLock { $0 = RequestError(.overloaded, "Full.") }
     let request = try HTTPRequest(
       method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
-    let seen = Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    let seen = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
     harness.advance(1)
     try harness.last.acknowledge()
     #expect(harness.sockets.attempts.count == 2 && seen.state.value.error == nil && other.state.value.error == nil)

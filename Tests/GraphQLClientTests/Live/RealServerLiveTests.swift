@@ -27,7 +27,7 @@ enum LiveWay: String, CaseIterable, Sendable {
 
   func client(_ url: URL, _ settings: LiveSettings = LiveSettings()) throws -> APIClient {
     var client = try APIClient(baseURL: url)
-    client.live = transport(settings)
+    client.graphQL.live = transport(settings)
     return client
   }
 }

@@ -22,7 +22,7 @@ import Testing
         .json(#"{"data": {"countdown": 1}}"#), .completed,
       ])
     var client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: transport)
-    client.live = transport
+    client.graphQL.live = transport
     let seen = Seen(Countdown(2).subscribe(on: client).map { event in event.map { $0.data.countdown } })
     #expect(seen.elements == [.connected, .value(2)])
     scheduler.advance(by: .seconds(5))
@@ -34,7 +34,7 @@ import Testing
   func unexpected() throws {
     let transport = ScriptedTransport()
     var client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: transport)
-    client.live = transport
+    client.graphQL.live = transport
     #expect(Seen(Countdown(1).data(on: client)).state.value.error?.kind == .invalidRequest)
     #expect(transport.failures.count == 1)
     transport.alwaysLive(.any, [.connected])
@@ -48,7 +48,7 @@ import Testing
   func policies() throws {
     let transport = ScriptedTransport()
     var client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: transport)
-    client.live = transport
+    client.graphQL.live = transport
     let partial = #"{"data": null, "errors": [{"message": "no"}]}"#
     transport.alwaysLive(.any, [.json(partial), .json(#"{"data": {"countdown": 1}}"#), .json("{}"), .completed])
     var countdown = Countdown(1)

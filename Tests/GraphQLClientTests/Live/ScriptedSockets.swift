@@ -174,7 +174,7 @@ struct SocketHarness {
     if let tokens { middlewares.append(AuthMiddleware(tokens, challenge: .graphQL, scheduler: scheduler)) }
     client = try APIClient(
       baseURL: url("http://127.0.0.1/graphql"), transport: ScriptedTransport(), middlewares: middlewares)
-    client.live =
+    client.graphQL.live =
       legacy
       ? .legacyWebSocket(over: sockets, settings: settings, scheduler: scheduler, prepare: prepare)
       : .webSocket(over: sockets, settings: settings, scheduler: scheduler, prepare: prepare)

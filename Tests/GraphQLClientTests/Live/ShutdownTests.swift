@@ -103,7 +103,7 @@ import Testing
     let server = try await BFFServer.start()
     let transport = SocketTransport()
     var client = try APIClient(baseURL: server.graphqlURL, transport: transport)
-    client.live = way.transport(.persistent)
+    client.graphQL.live = way.transport(.persistent)
     let all = (0..<5).map { _ in Seen(Liked(userID: "1").subscribe(on: client)) }
     for seen in all { try await seen.state.wait { $0.elements.count == 1 } }
     try await server.waitForSubscribers { $0 >= 5 }
@@ -130,7 +130,7 @@ import Testing
     let server = try await BFFServer.start()
     let transport = SocketTransport()
     var client = try APIClient(baseURL: server.graphqlURL, transport: transport)
-    client.live = .webSocket()
+    client.graphQL.live = .webSocket()
     let gate = DispatchSemaphore(value: 0)
     let seen = Seen(Countdown(1000, delayMs: 1).subscribe(on: client)) { _ in gate.wait() }
     try await seen.state.wait { !$0.elements.isEmpty }

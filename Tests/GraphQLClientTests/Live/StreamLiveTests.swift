@@ -57,7 +57,7 @@ import Testing
       var middlewares: [any HTTPMiddleware] = []
       if let tokens { middlewares.append(AuthMiddleware(tokens, challenge: .graphQL, scheduler: scheduler)) }
       client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: transport, middlewares: middlewares)
-      client.live =
+      client.graphQL.live =
         format == .eventStream
         ? .eventStream(settings, scheduler: scheduler) : .multipart(settings, scheduler: scheduler)
     }
@@ -184,7 +184,7 @@ import Testing
       .response(headers: format.contentType, body: Data((format.body([3], isComplete: false) + last).utf8)))
     let request = try HTTPRequest(
       method: .post, url: harness.client.baseURL, body: Data(#"{"query":"mutation { a }"}"#.utf8), isReplayable: false)
-    let seen = Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    let seen = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
     harness.scheduler.advance(by: .seconds(120))
     #expect(harness.transport.requests.count == 1)
     #expect(seen.state.value.error?.reached == .maybe)

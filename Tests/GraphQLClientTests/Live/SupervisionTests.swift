@@ -406,7 +406,7 @@ import Testing
     func operation(_ isReplayable: Bool) throws -> Seen<LiveEvent<Data>> {
       let request = try HTTPRequest(
         method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: isReplayable)
-      let seen = Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+      let seen = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
       harness.settle()
       return seen
     }

@@ -202,7 +202,7 @@ import Testing
       let body = "{\"number\":\(number),\"text\":\"\(String(repeating: "x", count: size))\"}"
       let request = try HTTPRequest(
         method: .post, url: harness.client.baseURL, body: Data(body.utf8), isReplayable: true)
-      return Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+      return Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
     }
     for _ in 0..<2 {
       harness.settle()
@@ -229,7 +229,7 @@ import Testing
     let (sibling, attempt) = try harness.connected()
     let request = try HTTPRequest(
       method: .post, url: harness.client.baseURL, body: Data(count: (8 << 20) + 1), isReplayable: true)
-    let seen = Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    let seen = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
     harness.settle()
     #expect(seen.state.value.error?.kind == .invalidRequest && attempt.ids.count == 1)
     #expect(sibling.state.value.error == nil && !attempt.isDisposed)

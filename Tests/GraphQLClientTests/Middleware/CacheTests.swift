@@ -91,7 +91,7 @@ struct CacheTests {
         : .json(posted == .batch ? #"[{"data":{}},{"data":{}}]"# : #"{"data":{}}"#))
     var batching = try GraphQLClientTestSupport.client(
       transport, base: "http://127.0.0.1/graphql", middlewares: .standard(cache: MemoryCacheStorage()))
-    if posted == .batch { batching.wire.batching = .within(.seconds(10), upTo: 2) }
+    if posted == .batch { batching.graphQL.wire.batching = .within(.seconds(10), upTo: 2) }
     let client = batching
     func get() async throws -> HTTPResponseSource {
       let request = try HTTPRequest(method: .get, url: client.baseURL)

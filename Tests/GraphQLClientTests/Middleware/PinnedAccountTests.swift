@@ -130,8 +130,8 @@ struct PinnedAccountTests {
       default: .standard(tokens: tokens, concurrency: place == .slot ? 1 : 64, redirects: 3)
       }
     var client = try APIClient(baseURL: server.url, middlewares: middlewares)
-    if place == .document { client.wire = .persistedQueries(byGET: false) }
-    if place == .batch { client.wire.batching = .within(.seconds(1), scheduler: scheduler) }
+    if place == .document { client.graphQL.wire = .persistedQueries(byGET: false) }
+    if place == .batch { client.graphQL.wire.batching = .within(.seconds(1), scheduler: scheduler) }
 
     var others: [Outcome] = []
     switch place {

@@ -62,7 +62,7 @@ struct RepetitionTests {
         .just(AccessToken("t\(number.withLock { exchange(&$0, with: $0 + 1) })", account: "a"))
       }
       var client = try APIClient(baseURL: server.url, middlewares: .standard(tokens: tokens))
-      client.wire = .persistedQueries(byGET: false)
+      client.graphQL.wire = .persistedQueries(byGET: false)
       #expect(await GetThing().post(on: client).failure != nil)
       #expect(server.requests.count == count)
     }
@@ -83,7 +83,7 @@ struct RepetitionTests {
         request.body.first == UInt8(ascii: "[") ? RawResponse(413) : Self.outage
       })
     var client = try APIClient(baseURL: server.url, middlewares: .standard())
-    client.wire.batching = .within(.seconds(60), upTo: 2)
+    client.graphQL.wire.batching = .within(.seconds(60), upTo: 2)
     let batching = client
     async let first = GetThing().post(on: batching).failure
     async let second = GetThing().post(on: batching).failure

@@ -28,7 +28,7 @@ import Testing
 
   private func client(_ server: TestServer, _ wire: GraphQLWire) throws -> APIClient {
     var client = try APIClient(baseURL: #require(URL(string: "https://example.com/graphql")), transport: server)
-    client.wire = wire
+    client.graphQL.wire = wire
     return client
   }
 

@@ -26,7 +26,7 @@ enum LiveDataArticle {
 
   static func client(endpoint: URL, tokens: any TokenProvider) throws -> APIClient {
     var client = try APIClient(baseURL: endpoint, middlewares: .standard(tokens: tokens))
-    client.live = .webSocket()  // or .eventStream(), which is the default, .multipart(), or .legacyWebSocket()
+    client.graphQL.live = .webSocket()  // or .eventStream(), which is the default, .multipart(), or .legacyWebSocket()
     return client
   }
 
@@ -49,7 +49,7 @@ enum LiveDataArticle {
     transport.expectLive(
       .operation("momentLiked"),
       [.connected, .json(#"{"data": {"momentLiked": {"id": "m0-1", "likes": []}}}"#), .disconnected(), .reconnected])
-    client.live = transport
+    client.graphQL.live = transport
     return transport
   }
 }

@@ -18,8 +18,8 @@ enum UploadsArticle {
     let file: HTTPUpload
     let responseParser = ResponseParser<HTTPResponse>.response
 
-    func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-      var request = try standardRequest(method, for: client)
+    func makeRequest(_ call: APICall) throws -> HTTPRequest {
+      var request = try standardRequest(call)
       (request.body, request.upload) = (nil, file)
       return request
     }

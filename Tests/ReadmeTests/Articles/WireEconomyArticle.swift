@@ -8,7 +8,7 @@ import Testing
 enum WireEconomyArticle {
   static func persisting(_ endpoint: URL) throws -> APIClient {
     var client = try APIClient(baseURL: endpoint, middlewares: .standard(cache: MemoryCacheStorage()))
-    client.wire = .persistedQueries()
+    client.graphQL.wire = .persistedQueries()
     return client
   }
 
@@ -19,13 +19,13 @@ enum WireEconomyArticle {
 
   static func trusting(_ client: APIClient, _ manifest: URL) throws -> APIClient {
     var client = client
-    client.wire = .trustedDocuments(.apollo, ids: try GraphQLManifest(json: Data(contentsOf: manifest)))
+    client.graphQL.wire = .trustedDocuments(.apollo, ids: try GraphQLManifest(json: Data(contentsOf: manifest)))
     return client
   }
 
   static func batching(_ client: APIClient) -> APIClient {
     var client = client
-    client.wire.batching = .within(.milliseconds(10), upTo: 10)
+    client.graphQL.wire.batching = .within(.milliseconds(10), upTo: 10)
     return client
   }
 }

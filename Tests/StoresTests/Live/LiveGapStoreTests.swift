@@ -42,7 +42,7 @@ import Testing
     var settings = LiveSettings.persistent
     settings.pauses = Backoff(initial: .milliseconds(1), maximum: .milliseconds(10))
     var client = try APIClient(baseURL: server.url)
-    client.live = .eventStream(settings)
+    client.graphQL.live = .eventStream(settings)
     let (value, fetches) = (Locked("a"), Monitor(0))
     let fetch: @Sendable (String) -> Observable<String> = { _ in
       .deferred {

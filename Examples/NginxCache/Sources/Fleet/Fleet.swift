@@ -22,7 +22,7 @@ struct Fleet {
     }
     let marks = CacheMarks()
     var client = try APIClient(baseURL: url, middlewares: [marks])
-    client.wire = .persistedQueries()
+    client.graphQL.wire = .persistedQueries()
     let freshness = arguments.count == 5 ? arguments[4] : "max-age=2, stale-while-revalidate=60, stale-if-error=60"
     let session = GetUser(variables: .init(id: "0"), account: arguments[3], freshness: freshness)
     print("ready")

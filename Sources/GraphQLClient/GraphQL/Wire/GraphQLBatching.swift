@@ -2,7 +2,7 @@ public import Streams
 
 /// Sends the queries that are asked for within an interval as one request, a JSON array; see ``GraphQLWire/batching``.
 ///
-///     client.wire.batching = .within(.milliseconds(10))
+///     client.graphQL.wire.batching = .within(.milliseconds(10))
 ///
 /// The server has to support it. Each query keeps its own cancellation, deadline, errors, interceptors and observer;
 /// the middlewares see one request. It is sent when the interval since its first query is over, or when it is full. One

@@ -8,20 +8,18 @@ struct GraphQLCarrier: RequestCarrier {
   private let persisted: PersistedQueryExchange?
   private let batching: GraphQLBatching?
 
-  /// Takes how to send the request with its document, if a hash stands for that, and how to send it with others, if
-  /// that is allowed; `nil` if it is simply sent.
+  /// Takes what the request was made of, whether a hash stands for its document, and how it is sent with others, if that
+  /// is allowed; `nil` if it is simply sent.
   init?<Session: GraphQLSession>(
-    _ session: Session, on client: APIClient, hasHash: Bool, batching: GraphQLBatching?
+    _ session: Session, _ call: APICall, hasHash: Bool, batching: GraphQLBatching?
   ) {
     guard hasHash || batching != nil else { return nil }
-    self.client = client
+    client = call.client
     self.batching = batching
     persisted =
       hasHash
-      ? PersistedQueryExchange(queries: client.persistedQueries, hash: Session.query.sha256) { withHash in
-        var client = client
-        client.wholeDocument = .text(withHash: withHash)
-        return try session.makeRequest(.post, for: client)
+      ? PersistedQueryExchange(queries: client.graphQL.persistedQueries, hash: Session.query.sha256) { withHash in
+        try session.makeRequest(APICall(.post, on: call.client, document: .text(withHash: withHash)))
       } : nil
   }
 
@@ -29,12 +27,18 @@ struct GraphQLCarrier: RequestCarrier {
     var request = request
     request.context.carrier = nil
     let send: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { [client, batching] request in
-      if let batching, request.method == .post, !request.isDownload, request.onProgress == nil {
-        return client.batches.send(request, recorder: recorder, on: client, by: batching)
+      if let batching, request.mayJoinBatch {
+        return client.graphQL.batches.send(request, recorder: recorder, on: client, by: batching)
       }
-      let layers = client.middlewares.isEmpty ? [] : client.middlewares + [recorder]
-      return client.transport.send(request, through: layers)
+      return client.send(request, recorders: [recorder])
     }
     return persisted?.send(request, next: send) ?? send(request)
+  }
+}
+
+extension HTTPRequest {
+  /// Whether a batch can carry it: it has a body of its own, and nobody asks for the response's bytes as they come.
+  fileprivate var mayJoinBatch: Bool {
+    method == .post && body != nil && !isDownload && onProgress == nil
   }
 }

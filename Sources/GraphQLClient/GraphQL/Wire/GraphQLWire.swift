@@ -2,7 +2,7 @@ import HTTPClientCore
 
 /// How GraphQL operations travel: in which form their documents, and by which method queries.
 ///
-///     client.wire = .persistedQueries()      // a hash in the place of the document, by GET
+///     client.graphQL.wire = .persistedQueries()      // a hash in the place of the document, by GET
 ///
 /// A session can have settings of its own, see `GraphQLSession.wire`.
 ///
@@ -109,12 +109,13 @@ public struct TrustedDocumentShape: Hashable, Sendable {
 }
 
 extension GraphQLDocumentForm {
-  /// What stands for a document in a client's request. Throws `invalidRequest` if it has no id, but needs one.
-  func sent(_ document: GraphQLDocument, by client: APIClient) throws(RequestError) -> SentDocument {
+  /// What stands for a document, where hashes are worth trying or not. Throws `invalidRequest` if it has no id, but needs
+  /// one.
+  func sent(_ document: GraphQLDocument, sendsHashes: Bool = true) throws(RequestError) -> SentDocument {
     switch kind {
     case .text: return .text(withHash: false)
     case .automaticallyPersisted:
-      return client.wholeDocument ?? (client.persistedQueries.isOff ? .text(withHash: false) : .hash)
+      return sendsHashes ? .hash : .text(withHash: false)
     case .trusted(let shape, nil):
       if case .documentID = shape.kind { return .id("sha256:" + document.sha256, shape) }
       return .id(document.sha256, shape)

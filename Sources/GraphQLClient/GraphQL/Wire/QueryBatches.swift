@@ -3,13 +3,15 @@ import Streams
 import StrictJSON
 import SystemBase
 
-/// The batches in which the queries of a client gather, and of its copies with the same transport and middlewares.
+/// The batches in which the queries of a client and its copies gather.
 ///
 /// Its mutable state, guarded by a lock: the batch that is open for each URL, header fields and account, and what was
 /// learned of the server's limit.
 final class QueryBatches: Sendable {
   /// What requests must have in common to be sent as one.
   private struct Key: Hashable {
+    /// Those of other middlewares may have another account's token.
+    let stack: APIClient.Stack
     let url: String
     let headers: HTTPHeaders
     let accounts: [RequestEntry.Account]
@@ -29,7 +31,8 @@ final class QueryBatches: Sendable {
   ) -> Observable<HTTPResponsePart> {
     let parts = Observable<HTTPResponsePart>.create { [self] observer in
       let key = Key(
-        url: request.target.text, headers: request.headers, accounts: request.context.entry?.accounts ?? [])
+        stack: client.stack, url: request.target.text, headers: request.headers,
+        accounts: request.context.entry?.accounts ?? [])
       let member = QueryBatch.Member(request, recorder, observer)
       let (batch, count, isFull) = state.withLock { state in
         let batch = state.open[key] ?? QueryBatch(client, settings.scheduler, of: self)
@@ -129,9 +132,8 @@ private final class QueryBatch: Sendable {
     }
     guard members.count > 1 else { return members.forEach(sendAlone) }
     let request = merged(members)
-    let layers = client.middlewares.isEmpty ? [] : client.middlewares + members.map(\.recorder)
-    let observations = members.compactMap(\.request.context.observation)
-    let sent = client.transport.send(request, through: layers + observations.map(ObservedAttempt.init))
+    let observers = members.compactMap(\.request.context.observation).map(ObservedAttempt.init)
+    let sent = client.send(request, recorders: members.map(\.recorder), observers: observers)
       .collect(upTo: responseLimit(members.count))
       .subscribe(
         onNext: { self.distribute($0, to: members, of: request) }, onError: { self.fail(members, by: $0) })
@@ -164,8 +166,7 @@ private final class QueryBatch: Sendable {
     guard state.withLock({ state in state.members.contains { $0 === member } }) else { return }
     var request = member.request
     request.timeouts = request.timeouts.after(scheduler.now - start)
-    let layers = client.middlewares.isEmpty ? [] : client.middlewares + [member.recorder]
-    member.exchange.insert(client.transport.send(request, through: layers).subscribe(member.observer))
+    member.exchange.insert(client.send(request, recorders: [member.recorder]).subscribe(member.observer))
   }
 
   /// One request for all; it may take as long as the most patient one.

@@ -150,7 +150,7 @@ public struct WebSocketLiveTransport: LiveTransport {
     _ client: APIClient, _ sockets: any WebSocketTransport, _ request: HTTPRequest, _ credentials: LiveCredentials
   ) -> WebSocketDialler {
     var (client, request) = (client, request)
-    client.live = .eventStream()  // not this one, which keeps what is made here
+    client.graphQL.live = .eventStream()  // not this one, which keeps what is made here
     // The connection is not the first operation's alone.
     request.operationName = nil
     return WebSocketDialler(

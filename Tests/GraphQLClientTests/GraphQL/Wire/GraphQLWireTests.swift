@@ -14,7 +14,7 @@ struct GraphQLWireTests {
 
   private func client(_ wire: GraphQLWire) throws -> APIClient {
     var client = try GraphQLClientTestSupport.client(transport)
-    client.wire = wire
+    client.graphQL.wire = wire
     return client
   }
 
@@ -50,7 +50,7 @@ struct GraphQLWireTests {
     var client = try client(.get)
     _ = try await GetLong(count: 1).post(on: client).value
     let length = try #require(transport.onlyRequest).url.absoluteString.utf8.count
-    client.wire.urlLimit = length + 9
+    client.graphQL.wire.urlLimit = length + 9
     for count in [10, 11] { _ = try await GetLong(count: count).post(on: client).value }
     for count in [10, 11] { _ = try await GetLong(count: count).get(on: client).value }
     #expect(transport.requests.dropFirst().map(\.method) == [.get, .post, .get, .post])
@@ -90,7 +90,7 @@ struct GraphQLWireTests {
       let variables = Variables(file: GraphQLUpload(HTTPUpload(), fileName: "a"))
     }
     for wire in [GraphQLWire.get, .persistedQueries()] {
-      let request = try Check().makeRequest(.post, for: client(wire))
+      let request = try Check().makeRequest(APICall(.post, on: client(wire)))
       #expect(request.method == .post && request.upload != nil && request.url.query() == nil)
     }
     #expect(await Check().get(on: try client(.get)).failure?.kind == .invalidRequest)
@@ -158,7 +158,7 @@ struct GraphQLWireTests {
       let transport = ScriptedTransport(
         always: .graphQL(#"{"errors":[{"message":"no","extensions":{"code":"\#(code)"}}]}"#, status: 400))
       var client = try GraphQLClientTestSupport.client(transport)
-      client.wire = .trustedDocuments(.apollo)
+      client.graphQL.wire = .trustedDocuments(.apollo)
       #expect(await GetThing().post(on: client).failure?.graphQLErrors.first?.code == code)
       #expect(transport.requests.count == 1)
     }

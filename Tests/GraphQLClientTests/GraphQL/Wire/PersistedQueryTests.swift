@@ -18,7 +18,7 @@ struct PersistedQueryTests {
 
   private func client(byGET: Bool = true, middlewares: [any HTTPMiddleware] = []) throws -> APIClient {
     var client = try GraphQLClientTestSupport.client(transport, middlewares: middlewares)
-    client.wire = .persistedQueries(byGET: byGET)
+    client.graphQL.wire = .persistedQueries(byGET: byGET)
     return client
   }
 
@@ -103,7 +103,7 @@ struct PersistedQueryTests {
     transport.expect(.any, failure)
     transport.always(.any, .wholeThing)
     var client = try client(byGET: false)
-    client.persistedQueries = PersistedQueries(scheduler: scheduler)
+    client.graphQL.persistedQueries = PersistedQueries(scheduler: scheduler)
     for _ in 1...2 { _ = try await GetThing().post(on: client).value }
     #expect(transport.requests.map { $0.bodyJSON?["query"] == nil } == [true, false, false])
     #expect(transport.requests[1].bodyJSON?["extensions"] == nil)
@@ -132,7 +132,7 @@ struct PersistedQueryTests {
     transport.expect(.operation("getThing"), .wholeThing.after(.seconds(1)))
     transport.always(.any, .wholeThing)
     var client = try GraphQLClientTestSupport.client(transport)
-    client.wire = .persistedQueries(byGET: false)
+    client.graphQL.wire = .persistedQueries(byGET: false)
     let bag = DisposeBag()
     // The first one's document is on its way while the hash of the second one is known.
     GetThing().post(on: client).subscribe(onNext: { _ in }).disposed(by: bag)
@@ -242,7 +242,7 @@ struct PersistedQueryTests {
     transport.expect(.any, Self.refusal("PersistedQueryNotFound"))
     transport.always(.any, .never)
     var client = try GraphQLClientTestSupport.client(transport)
-    client.wire = .persistedQueries()
+    client.graphQL.wire = .persistedQueries()
     client.timeouts.total = .seconds(5)
     let failure = Task { [client] in await GetThing().post(on: client).failure }
     while transport.requests.count < 2 || scheduler.pendingCount == 0 { await Task.yield() }
@@ -268,7 +268,7 @@ struct PersistedQueryTests {
   @Test func `the real server learns a query once, and a 304 or the cache serves its hash from then on`() async throws {
     let server = try await BFFServer.start()
     var client = try APIClient(baseURL: server.graphqlURL, middlewares: .standard(cache: MemoryCacheStorage()))
-    client.wire = .persistedQueries()
+    client.graphQL.wire = .persistedQueries()
     client.timeouts.total = .seconds(30)
     try client.defaultHeaders.set("X-Cache-Control", to: "max-age=60")
     let first = try await Ping().post(on: client).value
@@ -285,7 +285,7 @@ struct PersistedQueryTests {
     #expect(stats.requests["/graphql"] == 3 && stats.operations["ping"] == 2)
     // Another process knows no hash to be missing, and needs the document no more.
     var other = try APIClient(baseURL: server.graphqlURL)
-    other.wire = .persistedQueries()
+    other.graphQL.wire = .persistedQueries()
     _ = try await Ping().post(on: other).value
     #expect(try await server.stats().requests["/graphql"] == 4)
     // What is stale is confirmed by a 304.
@@ -297,7 +297,7 @@ struct PersistedQueryTests {
   @Test func `the real server without persisted queries gets documents`() async throws {
     let server = try await BFFServer.start(arguments: ["--no-persisted-queries"])
     var client = try APIClient(baseURL: server.graphqlURL)
-    client.wire = .persistedQueries()
+    client.graphQL.wire = .persistedQueries()
     client.timeouts.total = .seconds(30)
     for _ in 1...2 { _ = try await Ping().post(on: client).value }
     let stats = try await server.stats()

@@ -35,7 +35,7 @@ struct QueryBatchTests {
 
   private func client(limit: Int = 10, middlewares: [any HTTPMiddleware] = []) throws -> APIClient {
     var client = try GraphQLClientTestSupport.client(transport, middlewares: middlewares)
-    client.wire.batching = .within(.milliseconds(10), upTo: limit, scheduler: scheduler)
+    client.graphQL.wire.batching = .within(.milliseconds(10), upTo: limit, scheduler: scheduler)
     return client
   }
 
@@ -417,7 +417,7 @@ struct QueryBatchTests {
     transport.expect(.any, .json(missing))
     transport.expect(.any, list([1, 2]))
     var client = try client()
-    client.wire.documents = .automaticallyPersisted
+    client.graphQL.wire.documents = .automaticallyPersisted
     for id in 1...2 { outcomes.send(Get(id), on: client) }
     scheduler.advance(by: .milliseconds(20))
     #expect(outcomes.values == [1: 1, 2: 2])
@@ -428,7 +428,7 @@ struct QueryBatchTests {
   @Test func `ten queries are one request to the real server`() async throws {
     let server = try await BFFServer.start()
     var client = try APIClient(baseURL: server.graphqlURL, middlewares: .standard())
-    client.wire.batching = .within(.seconds(1))
+    client.graphQL.wire.batching = .within(.seconds(1))
     client.timeouts.total = .seconds(30)
     let counts = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 1...10 {
