@@ -45,12 +45,12 @@ let package = Package(
     // The part of Foundation that the SDK is built on: small programs link no more of it.
     .target(name: "SystemBase", dependencies: ["CLinux"]),
     .target(name: "Streams", dependencies: ["SystemBase"]),
-    .target(name: "StreamsTesting", dependencies: ["Streams"]),
+    .target(name: "StreamsTesting", dependencies: ["SystemBase", "Streams"]),
     .target(name: "HTTPClientCore", dependencies: ["SystemBase", "Streams"]),
     .target(name: "HTTPMiddlewares", dependencies: ["HTTPClientCore", "SystemBase", "Streams"]),
     .target(name: "SocketHTTP", dependencies: ["CLinux", "HTTPClientCore", "SystemBase", "Streams"]),
     // A target of its own, since FoundationNetworking needs libcurl, and even more to be linked statically.
-    .target(name: "URLSessionHTTP", dependencies: ["HTTPClientCore", "Streams"]),
+    .target(name: "URLSessionHTTP", dependencies: ["SystemBase", "HTTPClientCore", "Streams"]),
     .target(name: "StrictJSON", dependencies: ["SystemBase"]),
     .target(name: "GraphQLLanguage"),
     .target(name: "GraphQLSchema", dependencies: ["GraphQLLanguage", "StrictJSON"]),
@@ -110,10 +110,10 @@ let package = Package(
         "BFFOperations", "GraphQLClient", "HTTPClientCore", "HTTPMiddlewares", "SocketHTTP", "Streams", "TestSupport",
       ], path: "Tests/Soak",
       exclude: ["crowd.py", "proxy.py"]),
-    .testTarget(name: "SystemBaseTests", dependencies: ["Streams", "SystemBase", "TestSupport"]),
+    .testTarget(name: "SystemBaseTests", dependencies: ["SystemBase", "TestSupport"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting", "SystemBase", "TestSupport"]),
-    .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
+    .testTarget(name: "StreamsTestingTests", dependencies: ["SystemBase", "Streams", "StreamsTesting"]),
     .testTarget(
       name: "HTTPClientCoreTests",
       dependencies: [
@@ -154,11 +154,13 @@ let package = Package(
         "GraphQLClient", "GraphQLClientTesting", "HTTPClientCore", "HTTPTestSupport", "Streams", "StrictJSON",
       ], path: "Tests/GraphQLClientTestSupport"),
     .target(
-      name: "StoresTestSupport", dependencies: ["Stores", "Streams", "TestSupport"], path: "Tests/StoresTestSupport"),
+      name: "StoresTestSupport", dependencies: ["SystemBase", "Stores", "Streams", "TestSupport"],
+      path: "Tests/StoresTestSupport"),
     .testTarget(name: "GraphQLValuesTests", dependencies: ["GraphQLValues", "StrictJSON"]),
     .testTarget(
       name: "GraphQLClientTests",
       dependencies: [
+        "SystemBase",
         "BFFOperations", "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage", "GraphQLClientTestSupport",
         "HTTPClientCore",
         "HTTPMiddlewares", "HTTPTestSupport", "Models", "Networking", "SocketHTTP", "Streams", "StreamsTesting",
@@ -167,6 +169,7 @@ let package = Package(
     .testTarget(
       name: "StoresTests",
       dependencies: [
+        "SystemBase",
         "BFFOperations", "DiskWriter", "GraphQLClient", "GraphQLClientTesting", "HTTPClientCore", "HTTPMiddlewares",
         "StoreConformance", "Stores", "StoresTestSupport", "Streams", "StreamsTesting", "StrictJSON", "TestSupport",
       ]),
@@ -174,6 +177,7 @@ let package = Package(
     .testTarget(
       name: "NetworkingTests",
       dependencies: [
+        "SystemBase",
         "GraphQLClientTesting", "GraphQLClientTestSupport", "HTTPClientCore", "HTTPTestSupport", "Models", "Networking",
         "Streams", "StrictJSON", "TestSupport",
       ]),
@@ -196,6 +200,7 @@ let package = Package(
     .testTarget(
       name: "MomentsCommandTests",
       dependencies: [
+        "SystemBase",
         "GraphQLSchema", "GraphQLTesting", "HTTPClientCore", "Models", "moments", "Networking", "Repository",
         "SocketHTTP", "Streams", "StreamsTesting", "StrictJSON", "TestSupport",
         .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),

@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 /// What comes next on the way to an observer.
 enum ScriptStep<Element: Sendable>: Sendable {

@@ -1,5 +1,6 @@
 public import HTTPClientCore
 public import Streams
+import SystemBase
 
 /// Limits how many requests to an origin are in flight. Further requests wait in line, first come, first served; if the
 /// line is full, they fail at once with `overloaded`.

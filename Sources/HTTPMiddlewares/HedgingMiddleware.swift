@@ -1,5 +1,6 @@
 public import HTTPClientCore
 public import Streams
+import SystemBase
 
 /// Sends a slow query a second time, and takes the response that comes first. This reduces tail latency if there are
 /// many servers.

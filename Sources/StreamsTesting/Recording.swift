@@ -1,4 +1,5 @@
 public import Streams
+import SystemBase
 
 /// A stream that plays events on a ``TestScheduler``, and records when it was subscribed to.
 public struct Recording<Element: Sendable>: Sendable {

@@ -1,4 +1,5 @@
 public import Streams
+import SystemBase
 
 /// Records the events of a stream and their times.
 ///

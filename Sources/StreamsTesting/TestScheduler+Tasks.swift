@@ -1,5 +1,6 @@
 import Dispatch
 import Streams
+import SystemBase
 
 extension TestScheduler {
   /// Runs async code in virtual time: before the clock moves, and before each job, everything that the code's tasks can

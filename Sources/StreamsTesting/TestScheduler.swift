@@ -1,4 +1,5 @@
 public import Streams
+import SystemBase
 
 /// A scheduler whose clock stands still until a test moves it, so tests need not wait.
 ///

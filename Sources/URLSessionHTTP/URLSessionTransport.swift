@@ -1,6 +1,7 @@
 import Foundation
 public import HTTPClientCore
 public import Streams
+import SystemBase
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

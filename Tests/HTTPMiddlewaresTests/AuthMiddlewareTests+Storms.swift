@@ -4,6 +4,7 @@ import HTTPClientCore
 import HTTPMiddlewares
 import Streams
 import StreamsTesting
+import SystemBase
 import Testing
 
 // Tokens that cannot be refreshed, or that seem to have expired when they come.

@@ -5,6 +5,7 @@ import HTTPMiddlewares
 import HTTPTestSupport
 import Streams
 import StreamsTesting
+import SystemBase
 import Testing
 
 @Suite("Tokens")

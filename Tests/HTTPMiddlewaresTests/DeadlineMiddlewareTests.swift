@@ -2,6 +2,7 @@ import GraphQLClientTesting
 import HTTPTestSupport
 import Streams
 import StreamsTesting
+import SystemBase
 import Testing
 
 @testable import HTTPClientCore

@@ -4,6 +4,7 @@ import HTTPClientCore
 import HTTPMiddlewares
 import HTTPTestSupport
 import Streams
+import SystemBase
 import Testing
 
 @Suite struct LoggingMiddlewareTests {

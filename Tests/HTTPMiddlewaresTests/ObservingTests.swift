@@ -6,6 +6,7 @@ import HTTPTestSupport
 import Streams
 import StreamsTesting
 import Synchronization
+import SystemBase
 import Testing
 
 /// Writes down what it hears.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPClientCore
 import Streams
 import StreamsTesting
+import SystemBase
 import Testing
 
 @testable import moments

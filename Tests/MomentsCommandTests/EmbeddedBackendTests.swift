@@ -3,6 +3,7 @@ import HTTPClientCore
 import Models
 import Networking
 import Streams
+import SystemBase
 import Testing
 
 @testable import moments

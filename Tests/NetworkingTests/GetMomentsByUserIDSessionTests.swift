@@ -6,6 +6,7 @@ import Models
 import Networking
 import Streams
 import StrictJSON
+import SystemBase
 import Testing
 
 @Suite struct GetMomentsByUserIDSessionTests {

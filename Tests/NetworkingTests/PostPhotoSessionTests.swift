@@ -7,6 +7,7 @@ import Models
 import Networking
 import Streams
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 

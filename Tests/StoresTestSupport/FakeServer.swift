@@ -1,5 +1,6 @@
 package import Stores
 package import Streams
+import SystemBase
 import TestSupport
 
 package struct Failure: Error, Hashable, CustomStringConvertible {

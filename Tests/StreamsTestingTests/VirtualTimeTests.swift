@@ -1,5 +1,6 @@
 import Streams
 import StreamsTesting
+import SystemBase
 import Testing
 
 @Suite struct VirtualTimeTests {

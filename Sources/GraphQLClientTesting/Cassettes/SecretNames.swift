@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// The names under which secrets stand.
 struct SecretNames: Sendable {

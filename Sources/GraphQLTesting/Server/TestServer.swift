@@ -4,6 +4,7 @@ public import GraphQLSchema
 public import HTTPClientCore
 public import Streams
 public import StrictJSON
+import SystemBase
 
 /// A GraphQL server in the process, made from a schema, for tests of anything that uses a transport.
 ///

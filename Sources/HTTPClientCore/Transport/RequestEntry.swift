@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// A request from where it enters a client's middlewares until it ends: what everything that is sent for it has in
 /// common, whichever layer sends it.

@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// What was removed from a storage lately: which accounts have signed out, and which keys were invalidated. A response that
 /// was on its way meanwhile is not stored, through whichever stack of middlewares it comes.

@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Keeps the responses of a ``CacheMiddleware``: in memory, for example, or in files.
 ///
@@ -27,74 +28,41 @@ public protocol CacheStorage: Sendable {
 /// When the limit is reached, a quarter of it is made free at once, so that making room takes no time worth mentioning
 /// for each response. Copies share one memory.
 public struct MemoryCacheStorage: CacheStorage {
-  private struct Entry {
-    var responses: [CachedResponse]
-    var cost: Int
-    var lastUse: UInt64
-  }
-
-  private struct State {
-    var entries: [CacheKey: Entry] = [:]
-    var cost = 0
-    var useCount: UInt64 = 0
-
-    mutating func makeRoom(upTo limit: Int) {
-      for (key, entry) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
-        guard cost > limit else { return }
-        entries[key] = nil
-        cost -= entry.cost
-      }
-    }
-  }
-
   /// What was removed lately.
   public let removals = CacheRemovals()
   private let limit: Int
-  private let state = Locked(State())
+  private let state: Locked<LRUCache<CacheKey, [CachedResponse]>>
 
   /// Takes the limit in bytes, of bodies, header fields and what keeping them takes; 16 MiB by default.
   public init(limit: Int = 16 << 20) {
     self.limit = max(limit, 0)
+    state = Locked(LRUCache(countLimit: .max, costLimit: self.limit))
   }
 
   /// How many bytes are taken, about.
-  public var size: Int { state.withLock { $0.cost } }
+  public var size: Int { state.withLock { $0.statistics.cost } }
 
   /// The responses of a key.
-  public func responses(for key: CacheKey) -> [CachedResponse] {
-    state.withLock { state in
-      state.useCount += 1
-      guard let index = state.entries.index(forKey: key) else { return [] }
-      state.entries.values[index].lastUse = state.useCount
-      return state.entries.values[index].responses
-    }
-  }
+  public func responses(for key: CacheKey) -> [CachedResponse] { state.withLock { $0.read(key) } ?? [] }
 
   /// Replaces the responses of a key. What is larger than a quarter of the limit is not kept.
   public func store(_ responses: [CachedResponse], for key: CacheKey) {
     let cost = responses.reduce(key.cost) { $0 + $1.cost }
-    state.withLock { state in
-      if let old = state.entries.removeValue(forKey: key) { state.cost -= old.cost }
-      guard !responses.isEmpty, cost <= limit / 4 else { return }
-      if state.cost + cost > limit { state.makeRoom(upTo: limit - limit / 4) }
-      state.useCount += 1
-      state.entries[key] = Entry(responses: responses, cost: cost, lastUse: state.useCount)
-      state.cost += cost
+    let isKept = !responses.isEmpty && cost <= limit / 4
+    state.withLock { cache in
+      if isKept { _ = cache.write(responses, for: key, cost: cost) } else { _ = cache.remove(key) }
     }
   }
 
   /// Forgets all responses, without a removal: another storage has them, too.
-  package func forgetAll() { state.withLock { $0 = State() } }
+  package func forgetAll() { _ = state.withLock { $0.removeAll() } }
 
   /// Removes all responses of an account, or of all.
   public func removeAll(of account: String?) {
     removals.add(account: account)
-    state.withLock { state in
-      guard let account else { return state = State() }
-      for (key, entry) in state.entries where key.account == account {
-        state.entries[key] = nil
-        state.cost -= entry.cost
-      }
+    state.withLock { cache in
+      guard let account else { return _ = cache.removeAll() }
+      for key in cache.keys where key.account == account { _ = cache.remove(key) }
     }
   }
 }

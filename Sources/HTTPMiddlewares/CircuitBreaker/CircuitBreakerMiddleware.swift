@@ -1,5 +1,6 @@
 public import HTTPClientCore
 public import Streams
+import SystemBase
 
 /// Stops sending to an origin when too many requests fail, so that callers fail at once and the server can recover.
 ///

@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 // Classes, so that changing one does not write to the dictionary that contains it. Nothing is called while a variable
 // of theirs is being changed, so the checks for overlapping accesses are off.

@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Stores the tickets that servers give for resuming sessions, which halves the cost of a handshake.
 ///

@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 /// WebSocket connections have no part in the pool: each is opened for one subscriber, and none is used again.
 extension SocketEngine {

@@ -1,6 +1,7 @@
 import HTTPClientCore
 import Streams
 import Synchronization
+import SystemBase
 
 /// What has arrived and waits for the observer. The loop adds; the observer is called on another thread, one call at a
 /// time, in order.

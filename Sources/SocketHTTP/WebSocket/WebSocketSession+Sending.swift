@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 /// What a connection sends: commands of any thread, and what the session itself sends on the loop's.
 extension WebSocketSession {

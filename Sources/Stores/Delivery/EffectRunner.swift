@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// Carries out what follows from changes of a state, in order and one after the other. Some of these actions call watchers,
 /// readers, observers or submitters, which may stall.

@@ -1,4 +1,4 @@
-import Streams
+import SystemBase
 
 /// What waits for one receiver: posted under the lock of the sender, and so in one order for all, and handed over without
 /// it, one letter at a time.

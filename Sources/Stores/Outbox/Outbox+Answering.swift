@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 /// What becomes of an entry that is not sent, for its submitter and for watchers. All of them are called by the board, since
 /// they may stall.

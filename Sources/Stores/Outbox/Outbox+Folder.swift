@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// What an outbox knows of its folder, and how that follows what is on disk.
 extension Outbox {

@@ -2,6 +2,7 @@ internal import Dispatch
 internal import HTTPClientCore
 internal import Streams
 internal import SystemBase
+import SystemBase
 
 extension Outbox {
   /// Adds a submitted mutation, and sends it; runs on the queue.

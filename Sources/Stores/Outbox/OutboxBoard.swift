@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Keeps the waiting entries, and notifies the watchers of an outbox: observers of its changes and stores that show it, and
 /// after them submitters.

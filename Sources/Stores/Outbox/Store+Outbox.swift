@@ -1,4 +1,5 @@
 public import Streams
+import SystemBase
 
 extension Store {
   /// Shows what waits in an outbox on top of cached values, in all reads: from now on, until each entry is sent,

@@ -1,5 +1,6 @@
 import HTTPClientCore
 public import Streams
+import SystemBase
 
 /// Loads a list page by page, by page number or by cursor.
 ///

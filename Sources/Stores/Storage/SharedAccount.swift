@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// What all stores of one account in this process have to know that have an asynchronous source of truth: whether the
 /// server has refused the account, and that it was signed out. They find it by the source's identity; without one, each

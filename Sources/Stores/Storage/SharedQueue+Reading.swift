@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// Reading, with what is not done yet.
 extension SharedQueue {

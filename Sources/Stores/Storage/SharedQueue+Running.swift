@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Carrying out the work of a queue in tasks, and trying again what has failed.
 extension SharedQueue {

@@ -1,4 +1,4 @@
-import Streams
+import SystemBase
 
 /// What all objects that open the same source of truth in this process have in common.
 struct StorageIdentity: Hashable, Sendable {

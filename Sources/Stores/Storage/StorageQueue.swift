@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// Called once, when a write is done, or with the reason why it is not.
 typealias WriteCompletion = @Sendable ((any Error)?) -> Void

@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// Calls back once, when several writes are done; with the first error of those that are awaited.
 final class WriteGroup: Sendable {

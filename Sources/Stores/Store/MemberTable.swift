@@ -1,3 +1,5 @@
+import SystemBase
+
 /// The members of an ``AccountGroup`` by account, as a value: apart from its lock, from the time, and from the members' own
 /// code.
 ///

@@ -1,6 +1,7 @@
 public import GraphQLClient
 import HTTPClientCore
 public import Streams
+import SystemBase
 
 /// Values that a server pushes.
 extension Store {

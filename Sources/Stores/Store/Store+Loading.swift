@@ -1,3 +1,4 @@
+import SystemBase
 /// How a value gets from the source of truth into memory: when a read needs it, and when others have changed it.
 extension Store {
   /// Loads a key's value from the source of truth, if that is not done yet. The key must be acquired. Returns where the

@@ -1,6 +1,7 @@
 import GraphQLClient
 import HTTPClientCore
 public import Streams
+import SystemBase
 
 extension Store {
   /// A cold stream that changes a value on the server, and shows the change at once.

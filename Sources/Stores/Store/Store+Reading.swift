@@ -1,4 +1,5 @@
 public import Streams
+public import SystemBase
 
 extension Store {
   /// A live stream of a key: a snapshot at once, then one for each change. It never fails, and completes when the store

@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 extension Store {
   /// Caches a value and notifies the key's watchers. When this returns, the value, or a newer one, is in the source of

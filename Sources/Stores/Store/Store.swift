@@ -1,6 +1,7 @@
 import GraphQLClient
 import HTTPClientCore
 public import Streams
+public import SystemBase
 
 /// Values by key: served from a cache at once, refreshed from the server, and live for every watcher.
 ///
@@ -95,7 +96,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   deinit { sweepTimer.withLock { exchange(&$0, with: nil) }?.dispose() }
 
   /// Hits, misses and size of the cache in memory.
-  public var statistics: CacheStatistics { state.withLock { $0.memory.statistics } }
+  public var statistics: CacheStatistics { CacheStatistics(state.withLock { $0.memory.statistics }) }
 
   /// Changes the state under the lock, then carries out the resulting effects without it.
   func perform<Result>(_ change: (inout StoreState<Key, Value>) -> Result) -> Result {

@@ -1,4 +1,5 @@
 import Streams
+public import SystemBase
 
 extension StoreState {
   /// What memory has for a key, unless it has expired; `nil` if nothing.

@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 extension StoreState {
   /// Caches a value and notifies watchers. The response to a request that began earlier does not replace it; if the

@@ -1,4 +1,5 @@
 import Streams
+public import SystemBase
 
 /// A store's state, without locks and files: methods change it, and collect the effects to carry out afterwards.
 ///

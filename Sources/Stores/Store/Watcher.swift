@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// A state of a key, for all its watchers; layers are applied to it once.
 final class Publication<Key: Hashable & Sendable, Value: Sendable>: Sendable {

@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 
 /// A log of what was done to each key since the oldest open operation, a request or a change, began. It shows whether a
 /// response is superseded, even if the value has been evicted from memory.

@@ -1,3 +1,5 @@
+public import SystemBase
+
 extension Observable {
   /// The elements as an asynchronous sequence that loses none, as ``values(bufferingPolicy:)`` with `.unbounded`.
   ///

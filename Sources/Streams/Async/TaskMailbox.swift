@@ -1,3 +1,5 @@
+import SystemBase
+
 /// Runs a source's deliveries on the task that awaits the stream's value.
 ///
 /// A source that would otherwise need a thread of its own asks for `current` when it is subscribed to: if a task is

@@ -1,4 +1,5 @@
 public import Synchronization
+import SystemBase
 
 extension Observable {
   /// The elements of all the streams that `transform` returns, as they arrive.

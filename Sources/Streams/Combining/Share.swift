@@ -1,3 +1,5 @@
+import SystemBase
+
 extension Observable {
   /// Shares one subscription to the source among all subscribers; each gets the last `replay` elements first.
   ///

@@ -1,3 +1,5 @@
+public import SystemBase
+
 extension Observable {
   /// Pairs the first elements, then the second ones, and so on.
   ///

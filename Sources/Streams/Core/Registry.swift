@@ -1,3 +1,5 @@
+import SystemBase
+
 /// Any number of children over time. Finished ones are removed as others are added, so the number of entries is at most
 /// twice that of live children, or 16.
 @usableFromInline

@@ -1,4 +1,5 @@
 @preconcurrency public import Dispatch
+import SystemBase
 
 /// Waits by a `Clock`, and runs work on a concurrent dispatch queue.
 ///

@@ -1,3 +1,5 @@
+public import SystemBase
+
 extension Observable {
   /// Subscribes to the source on `scheduler`; the events come on the source's threads.
   ///

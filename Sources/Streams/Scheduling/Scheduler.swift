@@ -1,4 +1,5 @@
 @preconcurrency public import Dispatch
+import SystemBase
 
 /// Runs work elsewhere, or later, by its own clock.
 public protocol Scheduler: Sendable {

@@ -1,3 +1,5 @@
+import SystemBase
+
 extension Observable {
   /// Delays the elements and the completion by `dueTime`. An error comes at once, and drops the waiting elements.
   /// Waiting elements are kept without a bound. At most 256 are delivered in one turn.

@@ -1,4 +1,5 @@
 @preconcurrency internal import Dispatch
+import SystemBase
 
 /// All delayed actions of the process, behind a single timer: Dispatch needs several thread switches to set a timer and
 /// to cancel it again, which cost more than the request that it is the deadline of.

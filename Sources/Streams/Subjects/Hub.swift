@@ -1,3 +1,5 @@
+public import SystemBase
+
 /// The core of a subject: passes each event to all subscribers, in one order, and keeps the elements to replay.
 ///
 /// All of its state belongs to the thread that is inside the serializer (hence `@unchecked Sendable`). Subscribing and
@@ -59,8 +61,7 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   }
 
   private func admit(_ sink: Sink<Element>) {
-    for element in replay.elements.suffix(replay.count) {
-      guard let element else { continue }
+    for element in replay.all {
       if sink.lifetime.isClosed { return }
       sink.next(element)
     }

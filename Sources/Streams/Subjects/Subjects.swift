@@ -1,3 +1,5 @@
+import SystemBase
+
 /// Passes each event to everyone who is subscribed at that time.
 ///
 ///     subject        ──1──2──3──|

@@ -9,6 +9,7 @@ import Networking
 import SocketHTTP
 import Streams
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 

@@ -5,6 +5,7 @@ import HTTPClientCore
 import HTTPTestSupport
 import SocketHTTP
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 

@@ -5,6 +5,7 @@ import GraphQLClientTesting
 import HTTPClientCore
 import HTTPTestSupport
 import Streams
+import SystemBase
 import Testing
 
 @Suite struct InterceptorTests {

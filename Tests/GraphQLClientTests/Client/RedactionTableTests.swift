@@ -7,6 +7,7 @@ import HTTPMiddlewares
 import HTTPTestSupport
 import Streams
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 

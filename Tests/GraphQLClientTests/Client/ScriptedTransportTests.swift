@@ -7,6 +7,7 @@ import HTTPTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
+import SystemBase
 import Testing
 
 @Suite struct ScriptedTransportTests {

@@ -6,6 +6,7 @@ import HTTPClientCore
 import HTTPMiddlewares
 import HTTPTestSupport
 import Streams
+import SystemBase
 import Testing
 
 /// S3: a token that a server sends back is found in no error and in no log.

@@ -7,6 +7,7 @@ import HTTPTestSupport
 import SocketHTTP
 import Streams
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 

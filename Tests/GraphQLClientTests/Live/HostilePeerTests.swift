@@ -6,6 +6,7 @@ import GraphQLClientTestSupport
 import HTTPClientCore
 import HTTPTestSupport
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 

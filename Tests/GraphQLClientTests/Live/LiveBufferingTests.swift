@@ -3,6 +3,7 @@ import GraphQLClient
 import HTTPClientCore
 import Streams
 import StreamsTesting
+import SystemBase
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import HTTPMiddlewares
 import HTTPTestSupport
 import SocketHTTP
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 

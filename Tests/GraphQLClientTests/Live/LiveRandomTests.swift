@@ -4,6 +4,7 @@ import HTTPClientCore
 import HTTPMiddlewares
 import Streams
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import HTTPTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 

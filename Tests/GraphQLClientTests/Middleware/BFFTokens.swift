@@ -3,6 +3,7 @@ import GraphQLClient
 import HTTPClientCore
 import HTTPMiddlewares
 import Streams
+import SystemBase
 
 /// The tokens of the GraphQL server, by its mutations `login` and `refreshToken`.
 final class BFFTokens: TokenProvider {

@@ -6,6 +6,7 @@ import HTTPClientCore
 import SocketHTTP
 import Streams
 import Synchronization
+import SystemBase
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import HTTPMiddlewares
 import HTTPTestSupport
 import Streams
 import StreamsTesting
+import SystemBase
 import TestSupport
 import Testing
 

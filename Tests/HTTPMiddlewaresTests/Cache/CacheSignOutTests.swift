@@ -5,6 +5,7 @@ import HTTPMiddlewares
 import HTTPTestSupport
 import Streams
 import StreamsTesting
+import SystemBase
 import Testing
 
 @Suite("F4: a sign-out empties the account's part of the cache")

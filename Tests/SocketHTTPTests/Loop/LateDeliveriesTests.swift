@@ -1,5 +1,6 @@
 import Foundation
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTestSupport
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 

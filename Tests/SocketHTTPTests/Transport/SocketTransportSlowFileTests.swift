@@ -2,6 +2,7 @@ import Foundation
 import HTTPTestSupport
 import LoopbackServers
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 import TransportConformance

@@ -4,6 +4,7 @@ import HTTPTestSupport
 import LoopbackServers
 import SocketHTTP
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import HTTPClientCore
 import Stores
 import StoresTestSupport
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 

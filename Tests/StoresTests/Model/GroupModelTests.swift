@@ -2,6 +2,7 @@ import Foundation
 import StoresTestSupport
 import Streams
 import StreamsTesting
+import SystemBase
 import TestSupport
 import Testing
 

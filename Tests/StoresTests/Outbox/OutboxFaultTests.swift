@@ -5,6 +5,7 @@ import HTTPClientCore
 import StoresTestSupport
 import Streams
 import StreamsTesting
+import SystemBase
 import Testing
 
 @testable import Stores

@@ -3,6 +3,7 @@ import HTTPClientCore
 import StoresTestSupport
 import Streams
 import StreamsTesting
+import SystemBase
 import TestSupport
 
 @testable import Stores

@@ -4,6 +4,7 @@ import GraphQLClient
 import HTTPClientCore
 import StoresTestSupport
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import Stores
 import StoresTestSupport
 import Streams
 import StreamsTesting
+import SystemBase
 import TestSupport
 import Testing
 

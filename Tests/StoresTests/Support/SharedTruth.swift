@@ -1,6 +1,7 @@
 import Stores
 import StoresTestSupport
 import Streams
+import SystemBase
 import TestSupport
 
 /// What several stores share: an asynchronous source of truth in memory, which can be slow, fail, and lose its values.

@@ -1,3 +1,4 @@
+import SystemBase
 import Testing
 
 @testable import Streams

@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 import Testing
 
 @Suite struct TaskMailboxTests {

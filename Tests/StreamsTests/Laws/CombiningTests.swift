@@ -1,6 +1,7 @@
 import Foundation
 import Streams
 import StreamsTesting
+import SystemBase
 import TestSupport
 import Testing
 

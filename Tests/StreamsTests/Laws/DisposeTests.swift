@@ -1,5 +1,6 @@
 import Dispatch
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 import Testing
 
 /// Laws 21 and 22.

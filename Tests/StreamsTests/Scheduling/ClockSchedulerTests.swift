@@ -1,5 +1,6 @@
 import Dispatch
 import Streams
+import SystemBase
 import Testing
 
 /// A clock that moves only when a test says so.

@@ -29,40 +29,6 @@ import Testing
     try await done.wait(for: "the rest") { $0 == 300 }
   }
 
-  @Test("there are no more threads than the limit, and they end when there is nothing left to do")
-  func threads() async throws {
-    let queue = ElasticQueue(limit: 5, idleTime: .milliseconds(10))
-    let (gate, done) = (DispatchSemaphore(value: 0), Monitor(0))
-    let count = 1000
-    for _ in 0..<count {
-      queue.submit {
-        gate.wait()
-        gate.signal()
-        done.update { $0 += 1 }
-      }
-    }
-    let end = ContinuousClock.now + .seconds(30)
-    while queue.threadCount < 5, .now < end { await Task.yield() }
-    #expect(queue.threadCount == 5)
-    gate.signal()
-    try await done.wait(for: "all") { $0 == count }
-    while queue.threadCount > 0, .now < end { await Task.yield() }
-    #expect(queue.threadCount == 0)
-  }
-
-  @Test("an action runs although the system had no thread for it at first")
-  func refusedThreads() async throws {
-    let attempts = Atomic(0)
-    let queue = ElasticQueue(limit: 5, idleTime: .milliseconds(10)) { body throws(SystemError) in
-      if attempts.add(1, ordering: .relaxed).newValue <= 3 { throw SystemError(code: EAGAIN) }
-      try startThread(named: "ElasticQueue", body)
-    }
-    let ran = Latch()
-    queue.submit { ran.open() }
-    try await ran.wait(for: "the action")
-    #expect(attempts.load(ordering: .relaxed) >= 4)
-  }
-
   @Test("actions that several threads submit run once each, and not once they are disposed")
   func once() async throws {
     let scheduler = ElasticScheduler()

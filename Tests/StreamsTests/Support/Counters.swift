@@ -1,6 +1,7 @@
 import Foundation
 import Streams
 import Synchronization
+import SystemBase
 
 /// Whether a sanitizer, with memory of its own, is in this process.
 let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil

@@ -1,6 +1,7 @@
 import Foundation
 import Streams
 import Synchronization
+import SystemBase
 
 /// An observer that records what it is told, and counts what a stream must never do.
 final class Probe<Element: Sendable>: Sendable {

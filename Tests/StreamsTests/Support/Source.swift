@@ -1,4 +1,5 @@
 import Streams
+import SystemBase
 import Testing
 
 /// One entry of the compliance suite: a source that sends what it is told to.

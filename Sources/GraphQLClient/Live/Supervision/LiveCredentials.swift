@@ -1,6 +1,7 @@
 import HTTPClientCore
 import HTTPMiddlewares
 import Streams
+import SystemBase
 
 /// The tokens of a connection's attempts, from the middleware that gives a client's requests theirs: so a token is
 /// refreshed once for both. All of them are one account's.

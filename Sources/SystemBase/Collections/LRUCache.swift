@@ -3,66 +3,67 @@
 ///
 /// Evicted values are returned to the caller, who may have to release them outside a lock.
 @usableFromInline
-struct LRUCache<Key: Hashable, Value> {
+package struct LRUCache<Key: Hashable, Value> {
   @usableFromInline
   struct Node {
-    let key: Key
+    @usableFromInline let key: Key
     /// `nil` if the node is free; its key then means nothing.
     @usableFromInline var value: Value?
-    let cost: Int
+    @usableFromInline let cost: Int
     @usableFromInline var older: Int
     @usableFromInline var newer: Int
     /// The number of sweeps before its last use.
-    @usableFromInline var usedAfter: UInt32 = 0
+    @usableFromInline var usedAfter: UInt32
+
+    @inlinable init(key: Key, value: Value, cost: Int, usedAfter: UInt32) {
+      (self.key, self.value, self.cost, self.usedAfter) = (key, value, cost, usedAfter)
+      (older, newer) = (LRUCache.none, LRUCache.none)
+    }
   }
 
   @inlinable static var none: Int { -1 }
 
-  private let countLimit: Int
-  private let costLimit: Int
+  @usableFromInline let countLimit: Int
+  @usableFromInline let costLimit: Int
   @usableFromInline var places: [Key: Int] = [:]
   /// Linked from the least to the most recently used; the indices of unused nodes are in `free`.
   @usableFromInline var nodes: ContiguousArray<Node> = []
-  private var free: [Int] = []
+  @usableFromInline var free: [Int] = []
   @usableFromInline var oldest = Self.none
   @usableFromInline var newest = Self.none
-  @usableFromInline var statistics = CacheStatistics()
+  @usableFromInline package var statistics = LRUStatistics()
   @usableFromInline var sweeps: UInt32 = 0
 
-  init(countLimit: Int, costLimit: Int) {
+  @inlinable package init(countLimit: Int, costLimit: Int) {
     self.countLimit = max(0, countLimit)
     self.costLimit = max(0, costLimit)
   }
 
-  var keys: Dictionary<Key, Int>.Keys { places.keys }
+  @inlinable package var keys: Dictionary<Key, Int>.Keys { places.keys }
 
-  var values: [Value] { places.values.compactMap { nodes[$0].value } }
+  @inlinable package var values: [Value] { places.values.compactMap { nodes[$0].value } }
 
   /// The value, which becomes the most recently used.
-  mutating func read(_ key: Key) -> Value? {
+  @inlinable package mutating func read(_ key: Key) -> Value? {
     if use(key) { return nodes[newest].value }
     statistics.misses += 1
     return nil
   }
 
   /// Counts a hit, if there is a value, and makes it the most recently used; returns whether there is one.
-  @inlinable
-  mutating func use(_ key: Key) -> Bool {
+  @inlinable package mutating func use(_ key: Key) -> Bool {
     guard let place = places[key] else { return false }
     use(at: place)
     return true
   }
 
   /// The place of a key's value, until the next write or removal.
-  @inlinable
-  func place(of key: Key) -> Int? { places[key] }
+  @inlinable package func place(of key: Key) -> Int? { places[key] }
 
-  @inlinable
-  func value(at place: Int) -> Value? { nodes[place].value }
+  @inlinable package func value(at place: Int) -> Value? { nodes[place].value }
 
-  /// The same as ``use(_:)`` for a place.
-  @inlinable
-  mutating func use(at place: Int) {
+  /// Counts a hit of the value at a place, and makes it the most recently used.
+  @inlinable package mutating func use(at place: Int) {
     statistics.hits += 1
     if place != newest {
       unlink(place)
@@ -72,17 +73,16 @@ struct LRUCache<Key: Hashable, Value> {
   }
 
   /// The least recently used value.
-  var oldestValue: Value? { oldest == Self.none ? nil : nodes[oldest].value }
+  @inlinable package var oldestValue: Value? { oldest == Self.none ? nil : nodes[oldest].value }
 
   /// The value, without counting it as used.
-  @inlinable
-  func peek(_ key: Key) -> Value? {
+  @inlinable package func peek(_ key: Key) -> Value? {
     places[key].flatMap { nodes[$0].value }
   }
 
   /// Stores a value as the most recently used, and returns the removed ones: the old value of the key, and what was
   /// evicted. A value that costs more than the limit is not kept, and returned, too.
-  mutating func write(_ value: Value, for key: Key, cost: Int) -> [Value] {
+  @inlinable package mutating func write(_ value: Value, for key: Key, cost: Int) -> [Value] {
     var gone = remove(key).map { [$0] } ?? []
     let cost = max(0, cost)
     guard cost <= costLimit, countLimit > 0 else {
@@ -94,7 +94,7 @@ struct LRUCache<Key: Hashable, Value> {
       gone.append(value)
       statistics.evictions += 1
     }
-    let node = Node(key: key, value: value, cost: cost, older: Self.none, newer: Self.none, usedAfter: sweeps)
+    let node = Node(key: key, value: value, cost: cost, usedAfter: sweeps)
     let place = free.popLast() ?? nodes.count
     if place == nodes.count { nodes.append(node) } else { nodes[place] = node }
     places[key] = place
@@ -104,16 +104,16 @@ struct LRUCache<Key: Hashable, Value> {
     return gone
   }
 
-  /// Changes a value in place, without counting it as used.
-  @inlinable
-  mutating func modify(_ key: Key, _ change: (inout Value) -> Void) {
-    guard let place = places[key], var value = nodes[place].value else { return }
-    change(&value)
-    nodes[place].value = value
+  /// Changes a value in place, without counting it as used; `nil` if there is none.
+  @discardableResult @inlinable
+  package mutating func modify<Result>(_ key: Key, _ change: (inout Value) -> Result) -> Result? {
+    guard let place = places[key], var value = nodes[place].value.take() else { return nil }
+    defer { nodes[place].value = value }
+    return change(&value)
   }
 
   /// Removes a value.
-  mutating func remove(_ key: Key) -> Value? {
+  @inlinable package mutating func remove(_ key: Key) -> Value? {
     guard let place = places.removeValue(forKey: key) else { return nil }
     unlink(place)
     free.append(place)
@@ -124,7 +124,7 @@ struct LRUCache<Key: Hashable, Value> {
 
   /// Evicts the values that were not used since so many sweeps before this one. Called at regular times, it evicts what
   /// has been idle for long, without a clock.
-  mutating func sweep(keeping count: UInt32) -> [Value] {
+  @inlinable package mutating func sweep(keeping count: UInt32) -> [Value] {
     sweeps &+= 1
     var gone: [Value] = []
     while oldest != Self.none, sweeps &- nodes[oldest].usedAfter > count, let value = remove(nodes[oldest].key) {
@@ -135,7 +135,7 @@ struct LRUCache<Key: Hashable, Value> {
   }
 
   /// Removes everything.
-  mutating func removeAll() -> [Value] {
+  @inlinable package mutating func removeAll() -> [Value] {
     let gone = nodes.compactMap(\.value)
     places = [:]
     nodes = []
@@ -145,15 +145,13 @@ struct LRUCache<Key: Hashable, Value> {
     return gone
   }
 
-  @inlinable
-  mutating func unlink(_ place: Int) {
+  @inlinable mutating func unlink(_ place: Int) {
     let (older, newer) = (nodes[place].older, nodes[place].newer)
     if older == Self.none { oldest = newer } else { nodes[older].newer = newer }
     if newer == Self.none { newest = older } else { nodes[newer].older = older }
   }
 
-  @inlinable
-  mutating func link(_ place: Int) {
+  @inlinable mutating func link(_ place: Int) {
     nodes[place].older = newest
     nodes[place].newer = Self.none
     if newest == Self.none { oldest = place } else { nodes[newest].newer = place }
@@ -161,32 +159,23 @@ struct LRUCache<Key: Hashable, Value> {
   }
 }
 
-/// What a cache in memory has done so far, and what it contains.
-public struct CacheStatistics: Hashable, Sendable {
-  /// Reads that found a value.
-  public var hits = 0
+extension LRUCache: Sendable where Key: Sendable, Value: Sendable {}
 
-  /// Reads that found none.
-  public var misses = 0
+extension LRUCache.Node: Sendable where Key: Sendable, Value: Sendable {}
 
-  /// Values that were evicted to make room, or because they were idle.
-  public var evictions = 0
+/// What a cache has done so far, and what it contains.
+@usableFromInline
+package struct LRUStatistics: Sendable {
+  /// Reads that found a value, and those that found none.
+  @usableFromInline package var hits = 0
+  @usableFromInline package var misses = 0
 
-  /// The number of values now.
-  public var count = 0
+  /// Values that were removed to make room, or because they were idle.
+  @usableFromInline package var evictions = 0
 
-  /// The sum of their costs.
-  public var cost = 0
+  /// How many values there are, and the sum of their costs.
+  @usableFromInline package var count = 0
+  @usableFromInline package var cost = 0
 
-  /// Makes statistics of an empty cache.
-  public init() {}
-
-  /// Adds the numbers of another cache.
-  static func += (sum: inout Self, other: Self) {
-    sum.hits += other.hits
-    sum.misses += other.misses
-    sum.evictions += other.evictions
-    sum.count += other.count
-    sum.cost += other.cost
-  }
+  @inlinable package init() {}
 }

@@ -1,5 +1,3 @@
-import SystemBase
-
 /// A value and its lock, in one allocation. No foreign code may run in `withLock`: no closure of the user's, and no
 /// last release of a value.
 ///

@@ -12,6 +12,9 @@ package struct Fifo<Element> {
 
   @inlinable package var first: Element? { isEmpty ? nil : elements[head] }
 
+  /// The elements, the first to be taken first.
+  @inlinable package var all: some Sequence<Element> { elements[head...].lazy.compactMap { $0 } }
+
   @inlinable package mutating func append(_ element: Element) { elements.append(element) }
 
   @inlinable package mutating func popFirst() -> Element? {

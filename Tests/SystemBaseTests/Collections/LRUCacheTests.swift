@@ -1,11 +1,8 @@
-import StoresTestSupport
+import SystemBase
 import TestSupport
 import Testing
 
-@testable import Stores
-
-@Suite("the cache in memory")
-struct LRUCacheTests {
+@Suite struct LRUCacheTests {
   @Test func `the least recently used entry is evicted first`() {
     var cache = LRUCache<String, Int>(countLimit: 2, costLimit: .max)
     _ = cache.write(1, for: "a", cost: 1)

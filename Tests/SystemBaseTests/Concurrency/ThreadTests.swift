@@ -1,5 +1,4 @@
 import Foundation
-import Streams
 import SystemBase
 import Testing
 

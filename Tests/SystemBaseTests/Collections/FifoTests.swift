@@ -1,4 +1,4 @@
-import Streams
+import SystemBase
 import Testing
 
 @Suite struct FifoTests {

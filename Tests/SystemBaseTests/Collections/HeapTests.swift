@@ -1,23 +1,24 @@
-import Dispatch
+import SystemBase
 import TestSupport
 import Testing
 
-@testable import Streams
-
 @Suite struct HeapTests {
-  private func action(at time: UInt64, number: UInt64) -> TimedAction {
-    let action = TimedAction(
-      at: DispatchTime(uptimeNanoseconds: time), on: DispatchQueue.global(), of: .shared, {})
-    action.number = number
-    return action
+  private final class Action: HeapElement {
+    var place: Int?
+    let time: Int
+    let number: Int
+
+    init(at time: Int, number: Int) { (self.time, self.number) = (time, number) }
+
+    func isBefore(_ other: Action) -> Bool { (time, number) < (other.time, other.number) }
   }
 
   @Test(arguments: 0..<4)
   func `the first action is the one whose time comes first, whatever was inserted and removed`(seed: UInt64) {
-    var (heap, model, random) = (Heap<TimedAction>(), [TimedAction](), SplitMix(seed: seed))
+    var (heap, model, random) = (Heap<Action>(), [Action](), SplitMix(seed: seed))
     for number in 0..<2000 {
       if model.isEmpty || Bool.random(using: &random) || number < 100 {
-        let action = action(at: .random(in: 1...100, using: &random), number: UInt64(number))
+        let action = Action(at: .random(in: 1...100, using: &random), number: number)
         heap.insert(action)
         model.append(action)
       } else {
@@ -32,8 +33,8 @@ import Testing
   }
 
   @Test func `actions at one time come in the order in which they were scheduled`() {
-    var heap = Heap<TimedAction>()
-    let actions = (0..<20).map { action(at: 7, number: $0) }
+    var heap = Heap<Action>()
+    let actions = (0..<20).map { Action(at: 7, number: $0) }
     for action in actions.shuffled() { heap.insert(action) }
     for action in actions {
       #expect(heap.first === action)
