@@ -85,17 +85,20 @@ let package = Package(
     .target(name: "LoopbackServers", dependencies: ["SystemBase"]),
     .target(
       name: "TransportConformance", dependencies: ["HTTPClientCore", "LoopbackServers", "SystemBase", "Streams"]),
+    .target(name: "CommandLineSupport", dependencies: ["SystemBase"]),
     .executableTarget(
       name: "moments",
       dependencies: [
-        "HTTPClientCore", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "Streams",
+        "CommandLineSupport", "HTTPClientCore", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP",
+        "Streams",
         "SystemBase",
         .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),
       ], exclude: ["README.md"]),
     .executableTarget(
       name: "graphql",
       dependencies: [
-        "GraphQLClient", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore", "SocketHTTP", "Streams", "StrictJSON",
+        "CommandLineSupport", "GraphQLClient", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore", "SocketHTTP",
+        "Streams", "StrictJSON",
         "SystemBase",
         .target(name: "URLSessionHTTP", condition: .when(platforms: applePlatforms)),
       ],
@@ -111,6 +114,7 @@ let package = Package(
       ], path: "Tests/Soak",
       exclude: ["crowd.py", "proxy.py"]),
     .testTarget(name: "SystemBaseTests", dependencies: ["SystemBase", "TestSupport"]),
+    .testTarget(name: "CommandLineSupportTests", dependencies: ["CommandLineSupport", "SystemBase"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting", "SystemBase", "TestSupport"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["SystemBase", "Streams", "StreamsTesting"]),
@@ -200,7 +204,7 @@ let package = Package(
     .testTarget(
       name: "MomentsCommandTests",
       dependencies: [
-        "SystemBase",
+        "CommandLineSupport", "SystemBase",
         "GraphQLSchema", "GraphQLTesting", "HTTPClientCore", "Models", "moments", "Networking", "Repository",
         "SocketHTTP", "Streams", "StreamsTesting", "StrictJSON", "TestSupport",
         .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),

@@ -1,3 +1,5 @@
+import CommandLineSupport
+
 /// The command line, taken apart and checked.
 struct Arguments {
   enum Command: String, CaseIterable {
@@ -8,15 +10,15 @@ struct Arguments {
     case diff = "schema diff"
 
     /// The options that it takes, with the others that every command takes.
-    var options: Set<String> {
+    var options: Set<Option> {
       switch self {
-      case .validate: ["--schema", "--separately", "--no-warnings", "--json"]
-      case .format: ["--check"]
-      case .manifest: ["--output", "--format", "--separately"]
-      case .download: ["--endpoint", "--output", "--header"]
-      case .print: ["--sort", "--json"]
-      case .check: ["--no-warnings", "--json"]
-      case .diff: ["--separately", "--json"]
+      case .validate: [.schema, .separately, .noWarnings, .json]
+      case .format: [.check]
+      case .manifest: [.output, .format, .separately]
+      case .download: [.endpoint, .output, .header]
+      case .print: [.sort, .json]
+      case .check: [.noWarnings, .json]
+      case .diff: [.separately, .json]
       }
     }
 
@@ -31,18 +33,24 @@ struct Arguments {
     }
   }
 
-  enum Flag: String {
-    case help = "--help"
-    case version = "--version"
-    case json = "--json"
-    case check = "--check"
-    case sort = "--sort"
-    case separately = "--separately"
-    case noWarnings = "--no-warnings"
+  enum Option: String, CommandOption {
+    case help, version
+    case json, check, sort, separately
+    case noWarnings = "no-warnings"
+    case schema, endpoint, output, format, header
+
+    var takesValue: Bool {
+      switch self {
+      case .help, .version, .json, .check, .sort, .separately, .noWarnings: false
+      case .schema, .endpoint, .output, .format, .header: true
+      }
+    }
+
+    var isRepeatable: Bool { !takesValue || self == .header }
   }
 
   private(set) var command: Command?
-  private(set) var flags: Set<Flag> = []
+  private(set) var flags: Set<Option> = []
   private(set) var files: [String] = []
   private(set) var schema: String?
   private(set) var endpoint: String?
@@ -50,67 +58,53 @@ struct Arguments {
   private(set) var format: String?
   private(set) var headers: [String] = []
 
-  init(_ texts: [String]) throws(GraphQLCommand.Failure) {
-    var words: [String] = []
-    var options: [(name: String, value: String?)] = []
-    var rest = texts[...]
-    while let text = rest.popFirst() {
-      if text == "--" {
-        words += rest
-        break
-      }
-      guard text.hasPrefix("-"), text != "-" else {
-        words.append(text)
-        continue
-      }
-      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-      let name = ["-h": "--help", "-V": "--version"][parts[0]] ?? parts[0]
-      if ["--schema", "--endpoint", "--output", "--header", "--format"].contains(name) {
-        guard let value = parts.count > 1 ? parts[1] : rest.popFirst() else {
-          throw Self.usage("\(name) needs a value")
-        }
-        options.append((name, value))
-      } else {
-        guard parts.count == 1, Flag(rawValue: name) != nil else { throw Self.usage("there is no option \(text)") }
-        options.append((name, nil))
+  /// Takes the arguments, without the command's own name.
+  init(_ arguments: [String]) throws(UsageError) {
+    var scanner = ArgumentScanner<Option>(arguments, of: "graphql")
+    var given: [Option] = []
+    while let token = try scanner.next() {
+      switch token {
+      case .positional(let text): files.append(text)
+      case .option(let option, let value):
+        given.append(option)
+        set(option, to: value)
       }
     }
-    for option in options where option.value == nil { flags.insert(Flag(rawValue: option.name) ?? .help) }
-    command = try Self.takeCommand(&words)
-    files = words
-    for (name, value) in options {
-      switch name {
-      case "--schema": schema = value
-      case "--endpoint": endpoint = value
-      case "--output": output = value
-      case "--format": format = value
-      case "--header": headers += [value].compactMap { $0 }
-      default: break
-      }
-    }
+    command = try Self.takeCommand(&files)
     guard flags.isDisjoint(with: [.help, .version]), let command else { return }
-    for option in options where !command.options.contains(option.name) {
-      throw Self.usage("\"\(command.rawValue)\" has no option \(option.name)")
+    for option in given where !command.options.contains(option) {
+      throw UsageError("'\(command.rawValue)' has no option --\(option.rawValue); see graphql --help")
     }
     try check(command)
   }
 
-  private static func takeCommand(_ words: inout [String]) throws(GraphQLCommand.Failure) -> Command? {
+  private mutating func set(_ option: Option, to value: String) {
+    switch option {
+    case .schema: schema = value
+    case .endpoint: endpoint = value
+    case .output: output = value
+    case .format: format = value
+    case .header: headers.append(value)
+    case .help, .version, .json, .check, .sort, .separately, .noWarnings: flags.insert(option)
+    }
+  }
+
+  private static func takeCommand(_ words: inout [String]) throws(UsageError) -> Command? {
     guard let first = words.first else { return nil }
     if first == "schema" {
       guard words.count > 1 else { return nil }
       guard let command = Command(rawValue: "schema \(words[1])") else {
-        throw usage("there is no command \"schema \(words[1])\"")
+        throw usage("there is no command 'schema \(words[1])'")
       }
       words.removeFirst(2)
       return command
     }
-    guard let command = Command(rawValue: first) else { throw usage("there is no command \"\(first)\"") }
+    guard let command = Command(rawValue: first) else { throw usage("there is no command '\(first)'") }
     words.removeFirst()
     return command
   }
 
-  private func check(_ command: Command) throws(GraphQLCommand.Failure) {
+  private func check(_ command: Command) throws(UsageError) {
     guard command.files.contains(files.count) else {
       let wanted =
         switch command {
@@ -119,19 +113,17 @@ struct Arguments {
         case .diff: "two schemas, and perhaps documents"
         case .validate, .format, .manifest: "files"
         }
-      throw Self.usage("\"\(command.rawValue)\" takes \(wanted)")
+      throw Self.usage("'\(command.rawValue)' takes \(wanted)")
     }
-    if command == .validate, schema == nil { throw Self.usage("\"validate\" needs --schema") }
+    if command == .validate, schema == nil { throw Self.usage("'validate' needs --schema") }
     if command == .download {
-      if endpoint == nil { throw Self.usage("\"schema download\" needs --endpoint") }
-      if output == nil { throw Self.usage("\"schema download\" needs --output") }
+      if endpoint == nil { throw Self.usage("'schema download' needs --endpoint") }
+      if output == nil { throw Self.usage("'schema download' needs --output") }
     }
     if (files + [schema].compactMap { $0 }).filter({ $0 == "-" }).count > 1 {
       throw Self.usage("only one file can be standard input")
     }
   }
 
-  private static func usage(_ message: String) -> GraphQLCommand.Failure {
-    GraphQLCommand.Failure(exitCode: .usage, message: message + "; see graphql --help")
-  }
+  private static func usage(_ message: String) -> UsageError { UsageError(message + "; see graphql --help") }
 }

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import GraphQLLanguage
 import GraphQLSchema
 import HTTPClientCore

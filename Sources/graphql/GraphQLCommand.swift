@@ -1,3 +1,4 @@
+import CommandLineSupport
 import HTTPClientCore
 import SystemBase
 
@@ -35,6 +36,9 @@ struct GraphQLCommand {
     do {
       let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
       exit(try await GraphQLCommand(arguments: arguments, console: console).run().rawValue)
+    } catch let error as UsageError {
+      console.report("graphql: \(error.message.sanitized(upTo: 2_000))")
+      exit(ExitCode.usage.rawValue)
     } catch let error as Failure {
       console.report("graphql: \(error.message.sanitized(upTo: 2_000))")
       exit(error.exitCode.rawValue)

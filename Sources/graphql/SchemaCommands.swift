@@ -1,3 +1,4 @@
+import CommandLineSupport
 import GraphQLLanguage
 import GraphQLSchema
 import HTTPClientCore
@@ -95,7 +96,7 @@ extension GraphQLCommand {
   }
 
   private func text(_ impact: SchemaChange.Impact, _ change: Change) -> String {
-    let ink: Console.Ink =
+    let ink: Style.Ink =
       switch impact {
       case .breaking: .red
       case .dangerous: .yellow

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import HTTPClientCore
 import Repository
 import SystemBase
@@ -89,7 +90,7 @@ extension Arguments {
   ///
   /// Nothing after `--help` or `--version` is parsed.
   init(_ arguments: [String], environment: [String: String] = [:]) throws(UsageError) {
-    var scanner = ArgumentScanner(arguments)
+    var scanner = ArgumentScanner<Option>(arguments, of: "moments")
     var positionals: [String] = []
     while let token = try scanner.next() {
       switch token {
@@ -275,7 +276,7 @@ extension Arguments {
 }
 
 /// The command's options, which begin with two dashes.
-enum Option: String, CaseIterable {
+enum Option: String, CommandOption, CaseIterable {
   case user, endpoint, timeout, retries, header
   case transport, ca, cert, key
   case policy
@@ -286,7 +287,6 @@ enum Option: String, CaseIterable {
   case noLikes = "no-likes"
   case allowCleartext = "allow-cleartext"
 
-  /// Whether a value follows, in the next argument or after `=`.
   var takesValue: Bool {
     switch self {
     case .user, .endpoint, .timeout, .retries, .header, .transport, .ca, .cert, .key, .policy, .cacheDir, .live,
@@ -296,71 +296,7 @@ enum Option: String, CaseIterable {
     }
   }
 
-  /// Whether the option may be given more than once.
   var isRepeatable: Bool { !takesValue || self == .header }
-}
-
-/// Splits a command line into options and positional arguments, from left to right.
-struct ArgumentScanner {
-  /// One token of a command line.
-  enum Token: Equatable {
-    case option(Option, value: String)
-    case positional(String)
-  }
-
-  private var rest: ArraySlice<String>
-  private var optionsHaveEnded = false
-  private var seen: Set<Option> = []
-
-  init(_ arguments: [String]) {
-    rest = arguments[...]
-  }
-
-  /// The next token, or `nil` at the end; a flag's value is empty.
-  mutating func next() throws(UsageError) -> Token? {
-    guard let argument = rest.popFirst() else { return nil }
-    if optionsHaveEnded || !argument.hasPrefix("-") || argument == "-" { return .positional(argument) }
-    if argument == "--" {
-      optionsHaveEnded = true
-      return try next()
-    }
-    if argument == "-h" { return .option(.help, value: "") }
-
-    // Errors show only an option's name: what follows may be a secret, even after a one-letter option as in curl.
-    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let name = String(argument.hasPrefix("--") ? parts[0] : argument.prefix(2))
-    guard name.hasPrefix("--"), let option = Option(rawValue: String(name.dropFirst(2))) else {
-      throw UsageError("there is no option '\(name)'; 'moments --help' lists them")
-    }
-    guard seen.insert(option).inserted || option.isRepeatable else {
-      throw UsageError("\(name) is given twice; give it once")
-    }
-    return .option(option, value: try value(of: option, name: name, attached: parts.dropFirst().first))
-  }
-
-  private mutating func value(of option: Option, name: String, attached: Substring?) throws(UsageError) -> String {
-    guard option.takesValue else {
-      if attached != nil { throw UsageError("\(name) takes no value; write \(name) alone") }
-      return ""
-    }
-    if let attached { return String(attached) }
-    // A value that looks like an option is more likely a forgotten value; with "=" it is accepted.
-    guard let value = rest.first, !value.hasPrefix("--") else {
-      throw UsageError("\(name) has no value; write \(name)=VALUE")
-    }
-    rest.removeFirst()
-    return value
-  }
-}
-
-/// An invalid command line or environment variable.
-struct UsageError: Error, Equatable {
-  /// What is wrong, where, and what to do about it; never a value that may be a secret.
-  let message: String
-
-  init(_ message: String) {
-    self.message = message
-  }
 }
 
 /// How `watch` hears of likes.

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import HTTPClientCore
 import HTTPMiddlewares
 import Networking

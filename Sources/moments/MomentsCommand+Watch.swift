@@ -1,9 +1,11 @@
+import CommandLineSupport
 import HTTPClientCore
 import Models
 import Networking
 import Repository
 import Streams
 import Synchronization
+import SystemBase
 
 extension MomentsCommand {
   /// Shows the timeline, and again whenever it changes, until something ends the run.
@@ -176,5 +178,24 @@ private final class TimelineScreen: Sendable {
     let old = Dictionary(last.moments.map { ($0.id, $0) }) { first, _ in first }
     let changed = details.moments.filter { old[$0.id] != $0 }
     return changed.map { "\n" + renderer.moment($0) }.joined()
+  }
+}
+
+extension Output {
+  /// Emits once when nobody can read any more what is written: the pipe's other end, or the socket's, is closed. A
+  /// thread waits for that, until the process ends.
+  var end: Observable<Void> {
+    .create { [descriptor] observer in
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else {
+        return Disposables.create()
+      }
+      _ = ElasticScheduler().schedule {
+        var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+        while poll(&entry, 1, -1) < 0 && errno == EINTR {}
+        observer.onNext(())
+      }
+      return Disposables.create()
+    }
   }
 }

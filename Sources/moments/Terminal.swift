@@ -1,3 +1,4 @@
+import CommandLineSupport
 import SystemBase
 
 /// The properties of the output: its width and style.
@@ -16,14 +17,12 @@ struct Terminal: Equatable, Sendable {
   ///   - isTerminal: Whether the output is a terminal, and not a file or pipe.
   ///   - reportedColumns: The width that the terminal reports, if any.
   ///   - reportedRows: The height that it reports, if any.
-  ///   - environment: `COLUMNS` is the width if none is reported; without either, it is 80. A `NO_COLOR` that is not
-  ///     empty (https://no-color.org), or `TERM=dumb`, turns colours off.
+  ///   - environment: `COLUMNS` is the width if none is reported; without either, it is 80. See ``Style``, too.
   init(isTerminal: Bool, reportedColumns: Int?, reportedRows: Int? = nil, environment: [String: String]) {
     let isWidth = { (columns: Int) in columns > 0 }
     columns = reportedColumns.filter(isWidth) ?? environment["COLUMNS"].flatMap { Int($0) }.filter(isWidth) ?? 80
     rows = reportedRows.filter { isTerminal && $0 > 0 && environment["TERM"] != "dumb" }
-    let isRefused = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
-    style = Style(isColored: isTerminal && !isRefused && environment["TERM"] != "dumb")
+    style = Style(isTerminal: isTerminal, environment: environment)
   }
 
   /// Derives them from an open file.
@@ -62,22 +61,4 @@ extension Terminal {
 
 extension Optional {
   fileprivate func filter(_ isKept: (Wrapped) -> Bool) -> Wrapped? { flatMap { isKept($0) ? $0 : nil } }
-}
-
-/// Colours and weights for a terminal, or none at all.
-struct Style: Equatable, Sendable {
-  /// A colour or weight: a parameter of Select Graphic Rendition (ECMA-48, section 8.3.117).
-  enum Ink: String, Sendable {
-    case bold = "1"
-    case dim = "2"
-    case red = "31"
-    case cyan = "36"
-  }
-
-  /// Whether to write escape sequences.
-  let isColored: Bool
-
-  func paint(_ text: String, _ ink: Ink) -> String {
-    isColored && !text.isEmpty ? "\u{1B}[\(ink.rawValue)m\(text)\u{1B}[0m" : text
-  }
 }

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Models
 import Testing
 @testable import moments
