@@ -78,7 +78,7 @@ public struct RequestOwners: Sendable {
   /// All requests have one owner: for servers whose responses are the same for everybody.
   public static let everybody = RequestOwners.named { _ in "" }
 
-  /// The same fields with another provider's tokens.
+  /// The owners by the same fields, with another provider's tokens.
   func with(tokens: any TokenProvider) -> RequestOwners {
     isNamed ? self : .credentials(of: tokens, fieldNames: fieldNames)
   }
@@ -102,6 +102,6 @@ extension TokenProvider {
 
 /// A middleware that tells owners apart, and can be shared by clients with tokens of their own.
 package protocol OwnedMiddleware: HTTPMiddleware {
-  /// The same middleware, with all that it shares, for requests that another one authenticates.
+  /// The middleware for requests that another one authenticates; it shares with this one all that it may.
   func authenticated(by authentication: AuthMiddleware) -> Self
 }

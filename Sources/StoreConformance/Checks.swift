@@ -27,8 +27,8 @@ final class Failures: Sendable {
     expect(found == wanted, Self.difference(what(), found, wanted))
   }
 
-  /// The same for a stored value, by bytes: texts may be equal although their bytes are not, and then the text is not
-  /// the one that was written.
+  /// Expects a stored value by its bytes: texts may be equal although their bytes are not, and then the text is not the
+  /// one that was written.
   func expect(
     _ found: StoredValue<String>?, is wanted: StoredValue<String>?, _ what: @autoclosure () -> String
   ) {

@@ -129,7 +129,7 @@ extension JSONReader.Kind {
 }
 
 extension JSONError: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: the description.
   public var errorDescription: String? { description }
 }
 

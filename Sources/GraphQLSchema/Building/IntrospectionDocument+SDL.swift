@@ -1,7 +1,7 @@
 import GraphQLLanguage
 
 extension IntrospectionDocument {
-  /// The same schema in the schema definition language, so that one builder makes schemas from both.
+  /// The schema in the schema definition language, so that one builder makes schemas from both.
   ///
   /// The types of the introspection itself, the five scalars and the directives that every schema has are left out:
   /// the builder adds them. A default value that is not a literal by the grammar is left out, too.

@@ -311,10 +311,10 @@ public struct TypeReference: Hashable, Sendable, CustomStringConvertible {
   /// The type of the items, if it is a list, null or not.
   public var item: TypeReference? { ref.isList ? TypeReference(schema, ref.item) : nil }
 
-  /// The same type with null.
+  /// The type with null.
   public var nullable: TypeReference { TypeReference(schema, ref.nullable) }
 
-  /// The same type without null.
+  /// The type without null.
   public var nonNull: TypeReference { TypeReference(schema, ref.nonNull) }
 
   /// Whether every value of this type is one of another (section 3.6.1).

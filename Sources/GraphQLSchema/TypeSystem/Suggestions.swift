@@ -33,7 +33,7 @@ package enum Suggestions {
 
   private struct Name {
     let bytes: [UInt8]
-    /// The same in lower case.
+    /// The bytes in lower case.
     private let folded: [UInt8]
     private let letters: UInt64
 

@@ -1,6 +1,6 @@
 /// A cause of a `RequestError` that may contain text from a peer, and in it what was sent.
 package protocol RedactableCause: Error {
-  /// The same without the secrets.
+  /// The cause without the secrets.
   func redacted(by redactor: Redactor) -> Self
 }
 

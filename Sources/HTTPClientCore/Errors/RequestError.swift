@@ -61,7 +61,7 @@ public struct RequestError: Error {
     knownReach = reached
   }
 
-  /// The same error with the name of an operation, unless it already has one.
+  /// The error with the name of an operation, unless it already has one.
   public func named(_ operationName: String?) -> RequestError {
     var named = self
     named.operationName = self.operationName ?? operationName
@@ -130,7 +130,7 @@ extension EncodingError {
 }
 
 extension RequestError: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: the description.
   public var errorDescription: String? { description }
 }
 

@@ -133,7 +133,7 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest {
-  /// The same request with another URL and, if given, another method: for a middleware that chooses between servers.
+  /// The request with another URL and, if given, another method: for a middleware that chooses between servers.
   /// Observers and budgets still see one request, and its secrets stay secret. The header fields are kept: remove
   /// credentials that are not meant for the other origin.
   ///
@@ -145,7 +145,7 @@ extension HTTPRequest {
     return request
   }
 
-  /// The same request with nobody who follows it, for the same accounts: for one that a middleware sends by itself.
+  /// The request with nobody who follows it, for the same accounts: for one that a middleware sends by itself.
   package var withoutObservers: HTTPRequest {
     var request = self
     request.context = RequestContext(secrets: context.secrets, sent: context.sent)

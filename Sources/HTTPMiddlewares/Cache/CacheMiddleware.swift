@@ -365,7 +365,7 @@ extension CacheMiddleware {
     try signOut(owner: RequestOwners.TokenOwner(token.account, token.value).name)
   }
 
-  /// The same for an owner that a closure has named, see ``RequestOwners/named(_:)``.
+  /// Removes all responses of an owner that a closure has named, see ``RequestOwners/named(_:)``.
   public func signOut(owner: String) throws {
     storage.removals.add(account: owner)
     try storage.removeAll(of: owner)

@@ -47,9 +47,9 @@ public struct CacheKey: Hashable, Sendable {
 extension CacheKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The URL, without the values of its query.
   public var description: String { URL(string: url)?.shownSafely ?? "<unreadable URL>" }
-  /// The same as `description`.
+  /// What a debugger shows: the description.
   public var debugDescription: String { description }
-  /// What `dump` shows: the same as `description`.
+  /// What `dump` shows: the description.
   public var customMirror: Mirror { Mirror(self, children: [(label: "key", value: description)]) }
 }
 

@@ -246,7 +246,8 @@ public struct RateLimitSignal: Sendable {
     self.init(isPossible: isPossible, refusalAt: { refusal($0, $1()) })
   }
 
-  /// The same for a closure that reads the wall clock where a time depends on it.
+  /// Takes which heads may mean a refusal, and a closure that finds it in the response; this one reads the wall clock
+  /// where a time depends on it.
   package init(
     isPossible: @escaping @Sendable (HTTPResponseHead) -> Bool,
     refusalAt refusal: @escaping @Sendable (_ response: HTTPResponse, _ now: () -> Date) -> Refusal?

@@ -32,7 +32,7 @@ struct Sink<Element: Sendable>: Sendable {
     return serializer
   }
 
-  /// The same sink for several sources: they may send at the same time, and it lets their events through one at a time.
+  /// The sink for several sources: they may send at the same time, and it lets their events through one at a time.
   @inlinable func serialized() -> Sink<Element> {
     let serializer = serializer()
     return Sink(next: serializer.serializing(next), end: serializer.serializing(end), lifetime: lifetime)

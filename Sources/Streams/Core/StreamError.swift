@@ -23,7 +23,7 @@ extension StreamError: CustomStringConvertible {
 }
 
 extension StreamError: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: the description.
   public var errorDescription: String? { description }
 }
 

@@ -1,5 +1,5 @@
 extension RawJSON {
-  /// The same value as a text for people: each member and each element on a line of its own, indented by two spaces a
+  /// The value as a text for people: each member and each element on a line of its own, indented by two spaces a
   /// level; empty arrays and objects stay `[]` and `{}`. It does not end with a line break.
   public var indented: String {
     var text = IndentedText()

@@ -30,8 +30,9 @@ package struct Locked<Value>: @unchecked Sendable {
     return try body(&place.pointee)
   }
 
-  /// The same, without the check: for a value that is handed over, or changed by a closure that the compiler cannot see
-  /// into. What comes out must not be used under the lock any more, and what goes in only there.
+  /// Calls a closure with exclusive access to the value, without the compiler's check of what goes in and comes out: for a
+  /// value that is handed over, or changed by a closure that the compiler cannot see into. What comes out must not be used
+  /// under the lock any more, and what goes in only there.
   @inlinable package func withLockUnchecked<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     try storage.withUnsafeMutablePointers { value, lock in
       lock.lock()

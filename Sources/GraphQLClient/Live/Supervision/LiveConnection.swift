@@ -19,7 +19,7 @@ protocol LiveDialler: Sendable {
   /// Returns a cold stream of one attempt and the connection that comes of it. It ends with `lost`, and may fail or
   /// complete, which counts as lost, too. Disposing it closes the connection. With `refreshingToken`, the token of the
   /// last attempt was rejected; what came last had the identifier `position`.
-  func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveLineEvent>
+  func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveChannelEvent>
 }
 
 /// Carries operations on one connection at a time, which it makes when it is needed, as a ``LiveMachine`` decides.
@@ -35,7 +35,7 @@ protocol LiveDialler: Sendable {
 final class LiveConnection: Sendable {
   private enum Input: Sendable {
     case machine(LiveMachine.Input)
-    case line(LiveLineEvent, generation: Int, LiveIntake)
+    case channel(LiveChannelEvent, generation: Int, LiveIntake)
     case open(Int, LiveOperation, Receiver)
     case close(Int)
     case wake
@@ -90,7 +90,7 @@ final class LiveConnection: Sendable {
   private final class Work: @unchecked Sendable {
     var machine: LiveMachine
     var operations: [Int: (operation: LiveOperation, receiver: Receiver)] = [:]
-    var line: (any LiveLine)?
+    var channel: (any LiveChannel)?
     var attempt: DisposeBag?
     var intake: LiveIntake?
     var wake: (at: Duration, timer: any Disposable)?
@@ -189,9 +189,9 @@ final class LiveConnection: Sendable {
   }
 
   /// Takes what a connection has read, on the thread that read it.
-  private func receive(_ event: LiveLineEvent, _ generation: Int, _ intake: LiveIntake) {
+  private func receive(_ event: LiveChannelEvent, _ generation: Int, _ intake: LiveIntake) {
     intake.add(event.size)
-    inbox.withLock { $0.waiting.append(.line(event, generation: generation, intake)) }
+    inbox.withLock { $0.waiting.append(.channel(event, generation: generation, intake)) }
     work(isScheduled: false)
     intake.wait()
   }
@@ -238,10 +238,10 @@ final class LiveConnection: Sendable {
           RequestError(
             .connectionLost, "The transport was shut down, and with it the subscription.", cause: TransportShutdown())))
       done()
-    case .line(let event, let generation, let intake):
+    case .channel(let event, let generation, let intake):
       if case .message(.next) = event, dialler.credentials.noteSignOut() { run(.stop(LiveCredentials.signedOut)) }
-      if case .opened(let line, _) = event, work.machine.supervisor.isDialling(generation) { work.line = line }
-      run(.line(generation: generation, event))
+      if case .opened(let channel, _) = event, work.machine.supervisor.isDialling(generation) { work.channel = channel }
+      run(.channel(generation: generation, event))
       let outlet = inbox.withLock { $0.outlet }
       if outlet?.hold(intake, event.size) != true { intake.remove(event.size) }
     case .machine(let input): run(input)
@@ -263,10 +263,10 @@ final class LiveConnection: Sendable {
     case .dial(let generation, let refreshingToken, let position):
       dial(generation, refreshingToken: refreshingToken, after: position)
     case .send(let message): send(message)
-    case .closeLine(let code): work.line?.close(code: code)
-    case .dropLine(let code):
-      work.line?.close(code: code)
-      work.line = nil
+    case .closeChannel(let code): work.channel?.close(code: code)
+    case .dropChannel(let code):
+      work.channel?.close(code: code)
+      work.channel = nil
       work.intake?.close()
       work.intake = nil
       work.attempt?.dispose()
@@ -284,16 +284,16 @@ final class LiveConnection: Sendable {
     var body = Data()
     if case .subscribe(_, let number) = message { body = work.operations[number]?.operation.request.body ?? body }
     do throws(RequestError) {
-      try work.line?.send(message, body: body)
+      try work.channel?.send(message, body: body)
     } catch {
       let generation = work.machine.supervisor.generation
       let input: LiveMachine.Input =
         switch message {
         // Others on the connection do not share the mistake.
         case .subscribe(let id, _) where error.kind == .invalidRequest:
-          .line(generation: generation, .message(.failed(id: id, LiveFailure(error))))
+          .channel(generation: generation, .message(.failed(id: id, LiveFailure(error))))
         case .subscribe(_, let number): .notSent(number, generation: generation, error)
-        default: .line(generation: generation, .lost(LiveFailure(error)))
+        default: .channel(generation: generation, .lost(LiveFailure(error)))
         }
       send(.machine(input))
     }
@@ -304,7 +304,7 @@ final class LiveConnection: Sendable {
       DisposeBag(), LiveIntake(limit: inbox.withLock { $0.outlet == nil } ? LiveIntake.usual : 0)
     )
     (work.attempt, work.intake) = (attempt, intake)
-    let report: @Sendable (LiveLineEvent) -> Void = { [weak self] event in self?.receive(event, generation, intake) }
+    let report: @Sendable (LiveChannelEvent) -> Void = { [weak self] event in self?.receive(event, generation, intake) }
     // On the scheduler, since it may call the user's code: the provider of tokens, and what makes URLs and headers.
     attempt.insert(
       scheduler.schedule { [dialler, weak attempt] in

@@ -142,9 +142,9 @@ extension RequestError.Kind {
   public static let closed = RequestError.Kind("connection closed")
 }
 
-extension Observable<LiveLineEvent> {
+extension Observable<LiveChannelEvent> {
   /// The events of a connection, with no secret in any error of theirs. Results are data, which their subscription reads.
-  func redacted(by sent: SentSecrets) -> Observable<LiveLineEvent> {
+  func redacted(by sent: SentSecrets) -> Observable<LiveChannelEvent> {
     map { event in
       switch event {
       case .lost(let failure): .lost(failure.redacted(by: sent.redactor))

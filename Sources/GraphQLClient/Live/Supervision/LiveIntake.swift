@@ -52,7 +52,7 @@ final class LiveIntake: Sendable {
   }
 }
 
-extension LiveLineEvent {
+extension LiveChannelEvent {
   /// How much it counts against what may wait, in bytes.
   var size: Int {
     switch self {

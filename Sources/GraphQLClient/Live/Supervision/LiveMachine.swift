@@ -29,12 +29,12 @@ enum LiveClientMessage: Hashable, Sendable {
 }
 
 /// What happens on an attempt to make a connection, and on the connection.
-enum LiveLineEvent: Sendable {
+enum LiveChannelEvent: Sendable {
   /// The attempt has what it needs to begin, such as a token.
   case prepared
-  /// The server has accepted the connection; the line is its sending side. It is resumed if the request named the last
+  /// The server has accepted the connection; the channel is its sending side. It is resumed if the request named the last
   /// event, so that the server sends what came since.
-  case opened(any LiveLine, isResumed: Bool)
+  case opened(any LiveChannel, isResumed: Bool)
   case message(LiveServerMessage)
   /// A sign of life without a message.
   case heard
@@ -46,7 +46,7 @@ enum LiveLineEvent: Sendable {
 }
 
 /// The sending side of a connection. The calls must not wait.
-protocol LiveLine: Sendable {
+protocol LiveChannel: Sendable {
   /// Sends a message. `body` is the operation's, for `subscribe`. Throws if the connection is closed or not read from.
   func send(_ message: LiveClientMessage, body: Data) throws(RequestError)
 
@@ -70,7 +70,7 @@ struct LiveMachine: Sendable {
     /// An operation, whose message has about so many bytes.
     case add(Int, isReplayable: Bool, size: Int)
     case remove(Int)
-    case line(generation: Int, LiveLineEvent)
+    case channel(generation: Int, LiveChannelEvent)
     case tick
     /// The connection did not take the message of an operation.
     case notSent(Int, generation: Int, RequestError)
@@ -81,9 +81,9 @@ struct LiveMachine: Sendable {
   enum Action {
     case dial(generation: Int, refreshingToken: Bool, after: String?)
     case send(LiveClientMessage)
-    case closeLine(code: UInt16)
+    case closeChannel(code: UInt16)
     /// Close, and hear nothing more of the connection.
-    case dropLine(code: UInt16)
+    case dropChannel(code: UInt16)
     case deliver(Int, LiveEvent<Data>)
     case end(Int, RequestError?)
   }
@@ -151,7 +151,7 @@ struct LiveMachine: Sendable {
     case .add(let number, let isReplayable, let size):
       add(number, Operation(isReplayable: isReplayable, size: size), at: now)
     case .remove(let number): remove(number, at: now)
-    case .line(let generation, let event): if generation == supervisor.generation { handle(event, at: now) }
+    case .channel(let generation, let event): if generation == supervisor.generation { handle(event, at: now) }
     case .tick: tick(at: now)
     case .notSent(let number, let generation, let error):
       guard generation == supervisor.generation else { break }
@@ -202,7 +202,7 @@ struct LiveMachine: Sendable {
     perform(supervisor.stop(error), at: now)
   }
 
-  private mutating func handle(_ event: LiveLineEvent, at now: Duration) {
+  private mutating func handle(_ event: LiveChannelEvent, at now: Duration) {
     switch event {
     case .prepared:
       supervisor.prepared(at: now)
@@ -305,9 +305,9 @@ struct LiveMachine: Sendable {
         unread = (unread.before + unread.after, 0)
         answerDue = answerDue ?? now + supervisor.pongLimit
         actions.append(.send(.ping(pings)))
-      case .close: actions.append(.closeLine(code: 1000))
+      case .close: actions.append(.closeChannel(code: 1000))
       case .drop(let code):
-        actions.append(.dropLine(code: code))
+        actions.append(.dropChannel(code: code))
         for number in operations.keys {
           operations[number]?.id = nil
           operations[number]?.announcement = nil

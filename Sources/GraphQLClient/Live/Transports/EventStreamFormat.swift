@@ -22,8 +22,8 @@ struct EventStreamFormat: LiveStreamFormat {
       position = lastEventID
     }
 
-    mutating func read(_ piece: Data) -> [LiveLineEvent] {
-      var events: [LiveLineEvent] = []
+    mutating func read(_ piece: Data) -> [LiveChannelEvent] {
+      var events: [LiveChannelEvent] = []
       do throws(RequestError) {
         for event in try parser.consume(piece) {
           if let message = try Self.message(event) { events.append(.message(message)) }
@@ -42,9 +42,9 @@ struct EventStreamFormat: LiveStreamFormat {
       return events
     }
 
-    func finish() -> LiveLineEvent { .lost(.ended) }
+    func finish() -> LiveChannelEvent { .lost(.ended) }
 
-    private mutating func move(to id: String?) -> LiveLineEvent? {
+    private mutating func move(to id: String?) -> LiveChannelEvent? {
       guard let id, id != position else { return nil }
       position = id
       return .position(id)

@@ -20,8 +20,8 @@ struct MultipartFormat: LiveStreamFormat {
       parser = MultipartParser(boundary: boundary, limit: liveMessageLimit, endsWithJSON: true)
     }
 
-    mutating func read(_ piece: Data) -> [LiveLineEvent] {
-      var events: [LiveLineEvent] = []
+    mutating func read(_ piece: Data) -> [LiveChannelEvent] {
+      var events: [LiveChannelEvent] = []
       do throws(RequestError) {
         for part in try parser.consume(piece) where !part.body.isEmpty {
           for message in try Self.messages(of: part.body) { events.append(.message(message)) }
@@ -34,7 +34,7 @@ struct MultipartFormat: LiveStreamFormat {
       return events
     }
 
-    func finish() -> LiveLineEvent { .lost(.ended) }
+    func finish() -> LiveChannelEvent { .lost(.ended) }
 
     /// What a part says; nothing for a heartbeat.
     private static func messages(of body: Data) throws(RequestError) -> [LiveServerMessage] {

@@ -60,10 +60,10 @@ protocol LiveStreamFormat: Sendable {
 /// Reads one response, split anywhere.
 protocol LiveStreamReader: Sendable {
   /// Takes the next piece, and returns what it completes. What cannot be read is `lost`, behind what came before it.
-  mutating func read(_ piece: Data) -> [LiveLineEvent]
+  mutating func read(_ piece: Data) -> [LiveChannelEvent]
 
   /// The response has ended.
-  mutating func finish() -> LiveLineEvent
+  mutating func finish() -> LiveChannelEvent
 }
 
 /// Sends the request of one operation, and reads its response.
@@ -94,7 +94,7 @@ private final class StreamDialler: LiveDialler {
     self.request = request
   }
 
-  func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveLineEvent> {
+  func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveChannelEvent> {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { [self] field, _ in
       let lastEvent = position.flatMap(Self.lastEvent)
       var request = makeRequest(with: field, lastEvent)
@@ -137,13 +137,13 @@ private final class StreamDialler: LiveDialler {
 
   private func read(
     _ parts: Observable<HTTPResponsePart>, after position: String?, isResumed: Bool
-  ) -> Observable<LiveLineEvent> {
+  ) -> Observable<LiveChannelEvent> {
     parts.transform(StreamResponse.none) { [self] response, part, emit in
       switch (part, response) {
       case (.head(let head), _):
         if head.isSuccess, let reader = format.reader(of: head, after: position) {
           response = .stream(reader)
-          emit(.opened(OneWayLine(), isResumed: isResumed))
+          emit(.opened(OneWayChannel(), isResumed: isResumed))
         } else {
           response = .other(HTTPResponse(head: head))
         }
@@ -197,7 +197,7 @@ private enum StreamResponse: Sendable {
 }
 
 /// The request has said it all; its end cancels.
-private struct OneWayLine: LiveLine {
+private struct OneWayChannel: LiveChannel {
   func send(_ message: LiveClientMessage, body: Data) {}
   func close(code: UInt16) {}
 }

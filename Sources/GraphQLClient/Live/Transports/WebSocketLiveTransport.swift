@@ -25,7 +25,7 @@ public struct WebSocketLiveTransport: LiveTransport {
     public var payload: JSONValue?
   }
 
-  private let language: LiveProtocol
+  private let liveProtocol: LiveProtocol
   private let url: URL?
   private let sockets: (any WebSocketTransport)?
   private let prepare: @Sendable (inout Opening) throws -> Void
@@ -34,7 +34,7 @@ public struct WebSocketLiveTransport: LiveTransport {
   private let connections = Locked(Connections())
 
   /// Whose connection it is, and how it is made.
-  private struct Holder: Hashable, Sendable {
+  private struct ConnectionKey: Hashable, Sendable {
     let target: URL
     let allowsCleartext: Bool
     let sockets: TransportIdentity
@@ -57,17 +57,17 @@ public struct WebSocketLiveTransport: LiveTransport {
   }
 
   private struct Connections: Sendable {
-    var all: [Holder: [LiveConnection]] = [:]
-    /// At how many holders those at rest are dropped.
+    var all: [ConnectionKey: [LiveConnection]] = [:]
+    /// At how many keys those at rest are dropped.
     var limit = 16
 
-    mutating func reserve(_ holder: Holder, upTo limit: Int) -> LiveConnection? {
-      all[holder]?.first { $0.reserve(upTo: limit) }
+    mutating func reserve(_ key: ConnectionKey, upTo limit: Int) -> LiveConnection? {
+      all[key]?.first { $0.reserve(upTo: limit) }
     }
 
     /// Drops those at rest now and then, so that their number, and what they refer to, stays in proportion to those in
     /// use. Returns what is dropped, to be released outside of the lock.
-    mutating func drop() -> [Holder: [LiveConnection]] {
+    mutating func drop() -> [ConnectionKey: [LiveConnection]] {
       guard all.count >= limit else { return [:] }
       let old = all
       all = all.mapValues { $0.filter { !$0.isAtRest } }.filter { !$0.value.isEmpty }
@@ -77,10 +77,10 @@ public struct WebSocketLiveTransport: LiveTransport {
   }
 
   init(
-    _ language: LiveProtocol, url: URL?, over sockets: (any WebSocketTransport)?, _ settings: LiveSettings,
+    _ liveProtocol: LiveProtocol, url: URL?, over sockets: (any WebSocketTransport)?, _ settings: LiveSettings,
     scheduler: any Scheduler, prepare: @escaping @Sendable (inout Opening) throws -> Void
   ) {
-    self.language = language
+    self.liveProtocol = liveProtocol
     self.url = url
     self.sockets = sockets
     self.prepare = prepare
@@ -125,21 +125,23 @@ public struct WebSocketLiveTransport: LiveTransport {
     }
     let middleware = client.middlewares.firstAuthentication
     let token = middleware?.currentToken
-    let holder = Holder(
+    let key = ConnectionKey(
       target: client.baseURL, allowsCleartext: client.allowsCleartext, sockets: TransportIdentity(sockets),
       tokens: middleware?.identity, account: Account(of: token), fields: client.defaultHeaders)
-    let limit = language.operationLimit
+    let limit = liveProtocol.operationLimit
     // Its provider may not have said that somebody has signed out.
-    for connection in connections.withLock({ $0.all[holder] ?? [] }) { connection.note(token) }
-    if let connection = connections.withLock({ $0.reserve(holder, upTo: limit) }) { return connection }
+    for connection in connections.withLock({ $0.all[key] ?? [] }) { connection.note(token) }
+    if let connection = connections.withLock({ $0.reserve(key, upTo: limit) }) { return connection }
     let dialler = makeDialler(client, sockets, request, LiveCredentials(of: client, token))
     let new = LiveConnection(dialler, settings, scheduler: scheduler)
     _ = new.reserve()
     let (connection, dropped) = connections.withLock { connections in
-      if let connection = connections.reserve(holder, upTo: limit) { return (connection, [Holder: [LiveConnection]]()) }
+      if let connection = connections.reserve(key, upTo: limit) {
+        return (connection, [ConnectionKey: [LiveConnection]]())
+      }
       var dropped = connections.drop()
-      dropped[holder] = connections.all[holder]
-      connections.all[holder] = (dropped[holder] ?? []).filter { !$0.hasSignedOut } + [new]
+      dropped[key] = connections.all[key]
+      connections.all[key] = (dropped[key] ?? []).filter { !$0.hasSignedOut } + [new]
       return (new, dropped)
     }
     withExtendedLifetime(dropped) {}
@@ -154,7 +156,7 @@ public struct WebSocketLiveTransport: LiveTransport {
     // The connection is not the first operation's alone.
     request.operationName = nil
     return WebSocketDialler(
-      language: language, url: url ?? client.baseURL, sockets: sockets, settings: settings, client: client,
+      liveProtocol: liveProtocol, url: url ?? client.baseURL, sockets: sockets, settings: settings, client: client,
       request: request, credentials: credentials, prepare: prepare)
   }
 }
@@ -190,9 +192,9 @@ extension Equatable {
 /// may wait to be sent (`WebSocketLimits.unsent`), so that an operation cannot cost the others their connection.
 private let liveOperationLimit = 8 << 20
 
-/// Opens WebSockets to one server for one holder of tokens.
+/// Opens WebSockets to one server for one key of tokens.
 private struct WebSocketDialler: LiveDialler {
-  let language: LiveProtocol
+  let liveProtocol: LiveProtocol
   let url: URL
   let sockets: any WebSocketTransport
   let settings: LiveSettings
@@ -202,10 +204,10 @@ private struct WebSocketDialler: LiveDialler {
   let sent = SentSecrets()
   let prepare: @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void
 
-  var traits: LiveTraits { language.traits }
+  var traits: LiveTraits { liveProtocol.traits }
   var shutdown: (any ShutdownNotifying)? { sockets as? any ShutdownNotifying }
 
-  func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveLineEvent> {
+  func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveChannelEvent> {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { field, _ in
       let fields = client.defaultHeaders
       // As in requests, a field of the client's own takes the place of the token's.
@@ -215,33 +217,33 @@ private struct WebSocketDialler: LiveDialler {
         url: try url.withWebSocketScheme, headers: fields,
         payload: token.map { .object([$0.name: .string($0.value)]) })
       if let field, own == nil { opening.headers.append(field) }
-      var language = language
-      if case .appSync = language {
+      var liveProtocol = liveProtocol
+      if case .appSync = liveProtocol {
         opening.url = try AppSyncDialect.realtimeURL(of: opening.url)
         opening.payload = nil
       }
       try prepare(&opening)
       sent.add(opening.headers)
       if let payload = opening.payload { sent.add(texts: payload.texts) }
-      if case .appSync = language {
+      if case .appSync = liveProtocol {
         let dialect = try AppSyncDialect(&opening, host: url.host ?? "")
-        language = .appSync(dialect)
+        liveProtocol = .appSync(dialect)
       }
-      var request = try WebSocketRequest(url: opening.url, headers: opening.headers, subprotocols: [language.name])
+      var request = try WebSocketRequest(url: opening.url, headers: opening.headers, subprotocols: [liveProtocol.name])
       sent.add(request)
       try client.checkCleartext(request.target)
       request.timeouts.connect = settings.dial
       request.timeouts.upgrade = settings.dial
       request.limits.message = liveMessageLimit
       return .just(.prepared).concat(
-        connect(request, language, language.initMessage(opening.payload)))
+        connect(request, liveProtocol, liveProtocol.initMessage(opening.payload)))
     }
     .redacted(by: sent)
   }
 
   private func connect(
-    _ request: WebSocketRequest, _ language: LiveProtocol, _ hello: String
-  ) -> Observable<LiveLineEvent> {
+    _ request: WebSocketRequest, _ liveProtocol: LiveProtocol, _ initMessage: String
+  ) -> Observable<LiveChannelEvent> {
     .create { observer in
       var request = request
       // While a long result arrives, the server cannot answer a ping.
@@ -249,14 +251,14 @@ private struct WebSocketDialler: LiveDialler {
       return sockets.connect(request).map { event in
         switch event {
         case .opened(let connection):
-          try connection.send(hello)
-          return .opened(WebSocketLine(connection, language), isResumed: false)
+          try connection.send(initMessage)
+          return .opened(WebSocketChannel(connection, liveProtocol), isResumed: false)
         case .message(.text(let text)):
-          do throws(LiveFailure) { return .message(try language.message(text)) } catch { return .lost(error) }
+          do throws(LiveFailure) { return .message(try liveProtocol.message(text)) } catch { return .lost(error) }
         case .message(.binary):
-          return .lost(.badMessage("The server sent a binary message, which \(language.name) does not have."))
+          return .lost(.badMessage("The server sent a binary message, which \(liveProtocol.name) does not have."))
         case .pong(let payload):
-          guard case .legacy = language, let number = Int(String(decoding: payload, as: UTF8.self)) else {
+          guard case .legacy = liveProtocol, let number = Int(String(decoding: payload, as: UTF8.self)) else {
             return .heard
           }
           return .message(.pong(number))
@@ -310,19 +312,21 @@ extension URL {
 }
 
 /// Speaks a protocol on a connection.
-private struct WebSocketLine: LiveLine {
+private struct WebSocketChannel: LiveChannel {
   private let connection: WebSocketConnection
-  private let language: LiveProtocol
+  private let liveProtocol: LiveProtocol
 
-  init(_ connection: WebSocketConnection, _ language: LiveProtocol) {
+  init(_ connection: WebSocketConnection, _ liveProtocol: LiveProtocol) {
     self.connection = connection
-    self.language = language
+    self.liveProtocol = liveProtocol
   }
 
   func send(_ message: LiveClientMessage, body: Data) throws(RequestError) {
     // The older protocol has no pings of its own.
-    if case .ping(let number) = message, case .legacy = language { return try connection.ping(Data("\(number)".utf8)) }
-    try connection.send(try language.text(of: message, body: body))
+    if case .ping(let number) = message, case .legacy = liveProtocol {
+      return try connection.ping(Data("\(number)".utf8))
+    }
+    try connection.send(try liveProtocol.text(of: message, body: body))
   }
 
   func close(code: UInt16) {
