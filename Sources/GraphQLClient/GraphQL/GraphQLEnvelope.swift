@@ -45,7 +45,7 @@ struct GraphQLEnvelope<ResponseData: Decodable & Sendable> {
       data = nil
       if try !json.readNull() {
         let text = Data(try json.readRaw().bytes)
-        do { data = try decoder.decode(ResponseData.self, from: text) } catch let reason { error = reason }
+        do { data = try decoder.decode(orKeepAs: ResponseData.self, from: text) } catch let reason { error = reason }
       }
     }
     failure = error.map { error in

@@ -282,7 +282,7 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
     var data: ResponseData?
     if let merged = merger.decodableData, merged != .null {
       let text = try merged.json()
-      do { data = try decoder.decode(ResponseData.self, from: text) } catch {
+      do { data = try decoder.decode(orKeepAs: ResponseData.self, from: text) } catch {
         // As in a whole response, errors say more than what is missing because of them.
         if merger.errors.isEmpty { throw DecodingFailure(error).inside("data") }
       }

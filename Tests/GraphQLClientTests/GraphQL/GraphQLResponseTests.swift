@@ -10,21 +10,21 @@ import StrictJSON
 import TestSupport
 import Testing
 
-@Suite struct GraphQLAnswerTests {
+@Suite struct GraphQLResponseTests {
   private static let partial = """
     {"data": {"thing": {"name": "a", "count": null}},
      "errors": [{"message": "No count.", "path": ["thing", "count"], "extensions": {"code": "DOWN"}}],
      "extensions": {"cost": 3}}
     """
 
-  private func answers(_ answer: ScriptedResponse, _ policy: GraphQLErrorPolicy = .none) throws
+  private func responses(_ response: ScriptedResponse, _ policy: GraphQLErrorPolicy = .none) throws
     -> Observable<GraphQLResponse<GetThing.ResponseData>>
   {
-    GetThing(errorPolicy: policy).post(on: try client(ScriptedTransport(always: answer)))
+    GetThing(errorPolicy: policy).post(on: try client(ScriptedTransport(always: response)))
   }
 
   @Test func `G1: errors beside data fail with their paths under the policy none`() async throws {
-    let error = try #require(await answers(.json(Self.partial)).failure)
+    let error = try #require(await responses(.json(Self.partial)).failure)
     #expect(error.kind == .graphQL)
     #expect(error.operationName == "getThing")
     #expect(error.graphQLErrors.map(\.path) == [[.key("thing"), .key("count")]])
@@ -34,14 +34,14 @@ import Testing
   }
 
   @Test func `G1: errors beside data are dropped under the policy ignore`() async throws {
-    let response = try await answers(.json(Self.partial), .ignore).value
+    let response = try await responses(.json(Self.partial), .ignore).value
     #expect(response.data.thing?.name == "a")
     #expect(response.errors == [])
     #expect(response.extensions == ["cost": 3])
   }
 
   @Test func `G1: data and errors are both delivered, with their paths, under the policy all`() async throws {
-    let response = try await answers(.json(Self.partial), .all).value
+    let response = try await responses(.json(Self.partial), .all).value
     #expect(response.data == .init(thing: .init(name: "a", count: nil)))
     #expect(response.errors.map(\.message) == ["No count."])
     #expect(response.errors.map(\.pathText) == ["thing.count"])
@@ -54,7 +54,7 @@ import Testing
   ])
   func `G2: errors without data fail under every policy`(json: String) async throws {
     for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
-      let error = try await answers(.json(json), policy).failure
+      let error = try await responses(.json(json), policy).failure
       #expect(error?.kind == .graphQL)
       #expect(error?.graphQLErrors.map(\.message) == ["no"])
     }
@@ -66,13 +66,13 @@ import Testing
     #" {"extensions" : null,"data":{"more":[],"thing":{"count":1,"x":{},"name":"a"}} , "odd": 1}  "#,
   ])
   func `G6: no errors, unknown members and odd white space are whole data`(json: String) async throws {
-    #expect(try await answers(.json(json)).value == GraphQLResponse(data: .whole))
+    #expect(try await responses(.json(json)).value == GraphQLResponse(data: .whole))
   }
 
   @Test(arguments: [#"{"data": null}"#, "{}", #"{"data": null, "errors": []}"#, #"{"errors": null}"#])
   func `a response with neither data nor errors cannot be read`(json: String) async throws {
     for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
-      let error = try await answers(.json(json), policy).failure
+      let error = try await responses(.json(json), policy).failure
       #expect(error?.kind == .undecodable)
       #expect((error?.cause as? DecodingFailure)?.path == "data")
     }
@@ -85,7 +85,7 @@ import Testing
     (#"{"data": {"thing": null}, "errors": {}}"#, "errors"), (#"{"data": {}, "errors": "no"}"#, "errors"),
   ])
   func `G7: a value that does not fit is an error that names the path`(json: String, path: String) async throws {
-    let error = try await answers(.json(json), .all).failure
+    let error = try await responses(.json(json), .all).failure
     #expect(error?.kind == .undecodable)
     #expect((error?.cause as? DecodingFailure)?.path ?? "" == path)
     #expect(error?.operationName == "getThing")
@@ -94,16 +94,16 @@ import Testing
   @Test func `data that does not fit fails with the server's own errors where there are some`() async throws {
     let json = #"{"data": {"thing": {}}, "errors": [{"message": "no name", "path": ["thing", "name"]}]}"#
     for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
-      #expect(try await answers(.json(json), policy).failure?.kind == .graphQL)
+      #expect(try await responses(.json(json), policy).failure?.kind == .graphQL)
     }
   }
 
   @Test(arguments: [200, 201, 400, 401, 404, 500, 503, 302])
   func `G4: a response of GraphQL's own type is parsed at any status`(status: Int) async throws {
     let whole = #"{"data": {"thing": {"name": "a", "count": 1}}}"#
-    #expect(try await answers(.graphQL(whole, status: status)).value.data == .whole)
+    #expect(try await responses(.graphQL(whole, status: status)).value.data == .whole)
     let failing = #"{"errors": [{"message": "no", "extensions": {"code": "UNAUTHENTICATED"}}]}"#
-    let error = try await answers(.graphQL(failing, status: status)).failure
+    let error = try await responses(.graphQL(failing, status: status)).failure
     #expect(error?.kind == .graphQL)
     #expect(error?.status == status)
     #expect(error?.graphQLErrors.first?.code == "UNAUTHENTICATED")
@@ -114,7 +114,7 @@ import Testing
     let json = #"{"errors": [{"message": "no"}]}"#
     for type in ["application/json", "text/html", nil] as [StaticString?] {
       let headers: HTTPHeaders = type.map { ["Content-Type": $0] } ?? [:]
-      let error = try await answers(.response(status: status, headers: headers, body: Data(json.utf8))).failure
+      let error = try await responses(.response(status: status, headers: headers, body: Data(json.utf8))).failure
       #expect(error?.kind == .httpStatus)
       #expect(error?.status == status)
       #expect(error?.excerpt == json)
@@ -124,11 +124,11 @@ import Testing
   }
 
   @Test func `G4: a proxy's page under GraphQL's type is reported by its status`() async throws {
-    let error = try await answers(.graphQL("<html>", status: 502)).failure
+    let error = try await responses(.graphQL("<html>", status: 502)).failure
     #expect(error?.kind == .httpStatus)
     #expect(error?.status == 502)
-    #expect(try await answers(.graphQL("<html>")).failure?.kind == .undecodable)
-    #expect(try await answers(.graphQL("", status: 307)).failure?.kind == .redirectRefused)
+    #expect(try await responses(.graphQL("<html>")).failure?.kind == .undecodable)
+    #expect(try await responses(.graphQL("", status: 307)).failure?.kind == .redirectRefused)
   }
 
   private static let thing = #"{"data": {"thing": {"name": "a", "count": 1}}}"#
@@ -149,7 +149,7 @@ import Testing
   func `G4: a body under another type is not read as a GraphQL response, whatever it is`(type: String) async throws {
     var headers = HTTPHeaders()
     try headers.set("Content-Type", to: type)
-    let error = try await answers(.response(headers: headers, body: Data(Self.thing.utf8))).failure
+    let error = try await responses(.response(headers: headers, body: Data(Self.thing.utf8))).failure
     #expect(error?.kind == .undecodable)
     #expect(error?.message.contains(type.prefix { $0 != ";" }) == true)
   }

@@ -8,9 +8,9 @@ import Streams
 import StrictJSON
 import Testing
 
-/// An answer is read straight from the bytes where its data can be, by way of `Codable` where not, or by Foundation:
+/// A response is read straight from the bytes where its data can be, by way of `Codable` where not, or by Foundation:
 /// all three say the same.
-@Suite struct GraphQLWaysTests {
+@Suite struct GraphQLDecodingTests {
   private struct Direct: GraphQLSession {
     struct ResponseData: Decodable, Hashable, Sendable, JSONDecodable {
       var count: Int
