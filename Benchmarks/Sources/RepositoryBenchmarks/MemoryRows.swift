@@ -88,7 +88,7 @@ func networkRow(entries count: Int) -> Row {
         store.get(key, .networkOnly).subscribe(onNext: { box.value = $0.value ?? 0 }).dispose()
         return box.value
       }
-    ], isInMemory: true, allocationCeiling: 50)
+    ], isInMemory: true, allocationCeiling: 44)
 }
 
 /// A write that wakes one of this many watchers.

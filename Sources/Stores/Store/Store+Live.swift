@@ -43,7 +43,7 @@ extension Store {
       }
       // It may concern the value that is on its way.
       if !state.keep(push, for: key) { state.doubtResponses(of: key) }
-      state.effects.append(.call { written(nil) })
+      state.effects.append(.complete(written, nil))
       return true
     }
   }

@@ -51,10 +51,9 @@ extension Store {
     .deferred {
       if policy.cacheRead != .beforeNetworkFetch { return self.read(key, policy, context) }
       let now = self.clock.now
-      guard let state = self.state.withLock({ $0.recall(key, policy: policy, now: now) }) else {
+      guard let (state, isStale) = self.state.withLock({ $0.recall(key, policy: policy, now: now) }) else {
         return self.read(key, policy, context)
       }
-      let isStale = state.isStale(by: self.freshness, now: now)
       return .just(state.snapshot(state.rendered(), isStale: isStale, now: now))
     }
   }

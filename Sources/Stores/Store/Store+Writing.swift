@@ -51,7 +51,7 @@ extension Store {
       return value
     } commit: { state, changed, version in
       guard let changed else {
-        state.effects.append(.call { written(nil) })
+        state.effects.append(.complete(written, nil))
         return true
       }
       return state.save(

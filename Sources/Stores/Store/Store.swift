@@ -139,9 +139,13 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func carryOut(_ effects: [StoreState<Key, Value>.Effect]) {
-    // Most changes have no watcher, or one, and nothing after it.
-    let isSimple = effects.dropLast().allSatisfy { !$0.mayStall } && effects.last?.watchers.count ?? 0 < 2
-    if isSimple { return effects.forEach(carryOut) }
+    // Most changes have no watcher, or one, and nothing after it. By index: each element that an iterator of these gives
+    // is an allocation.
+    let last = effects.count - 1
+    if !(0..<last).contains(where: { effects[$0].mayStall }), effects[last].watchers.count < 2 {
+      for place in 0...last { carryOut(effects[place]) }
+      return
+    }
     var actions: [EffectRunner.Action] = []
     for effect in effects {
       switch effect {
@@ -151,7 +155,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
       case .answer(let action): actions.append(EffectRunner.Action(mayStall: true, run: action))
       case .call(let action): actions.append(EffectRunner.Action(mayStall: false, run: action))
-      case .start, .refetchLater, .sweepLater:
+      case .start, .complete, .refetchLater, .sweepLater:
         actions.append(EffectRunner.Action(mayStall: false) { self.carryOut(effect) })
       }
     }
@@ -163,6 +167,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
     case .start(let key, let fetch): start(key, fetch)
     case .call(let action), .answer(let action): action()
+    case .complete(let completion, let error): completion(error)
     case .refetchLater(let key, let pause):
       _ = clock.scheduler.schedule(after: pause) { [weak self] in self?.perform { $0.refetchAfterPause(key) } }
     case .sweepLater: sweepLater()
@@ -212,7 +217,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       for push in pushes { value = push.change(value) ?? value }
       pushed += pushes.count
       var cached = makeCachedValue(value)
-      cached.errors = response.errors
+      if !response.errors.isEmpty { cached.errors = response.errors }
       let isDone = perform { [cached, pushed] in
         $0.succeed(
           key, fetchID: fetchID, response: cached, pushed: pushed, isCacheable: isCacheable, target: target)
@@ -262,7 +267,7 @@ extension StoreState.Effect {
   fileprivate var mayStall: Bool {
     switch self {
     case .deliver, .answer: true
-    case .start, .refetchLater, .sweepLater, .call: false
+    case .start, .refetchLater, .sweepLater, .call, .complete: false
     }
   }
 

@@ -43,6 +43,9 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
     self.isLoaded = isLoaded
     self.version = version
   }
+
+  /// The place of a request among those in flight; `nil` if it was cancelled.
+  func place(of fetchID: UInt64) -> Int? { fetches.indices.first { fetches[$0].id == fetchID } }
 }
 
 /// A cached value and its metadata.
@@ -144,7 +147,8 @@ struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Gives readers their result, on this thread. One that stalls keeps it from no other.
   static func answer(_ waiters: [Waiter], _ result: Result<KeyState<Key, Value>, any Error>) {
-    if waiters.count < 2 { return waiters.forEach { $0.completion(result) } }
+    if waiters.count == 1 { return waiters[0].completion(result) }
+    if waiters.isEmpty { return }
     let answers = waiters.map { waiter in EffectRunner.Action(mayStall: true) { waiter.completion(result) } }
     EffectRunner().run(answers)
   }
@@ -204,6 +208,7 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @inlinable
   func rendered(over base: Value? = nil) -> (value: Value?, layers: [UInt64]) {
     var value = base ?? cached?.value
+    if layers.isEmpty { return (value, []) }
     var applied: [UInt64] = []
     for layer in layers {
       guard let changed = layer.apply(key, value) else { continue }
@@ -221,9 +226,9 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @inlinable
   func snapshot(_ rendered: (value: Value?, layers: [UInt64]), isStale: Bool, now: StoreTime) -> Snapshot<Value> {
     guard rendered.value != nil else { return empty }
-    var snapshot = empty
-    snapshot.value = rendered.value
-    snapshot.source = rendered.layers.isEmpty ? source : .optimistic
+    var snapshot = Snapshot(
+      value: rendered.value, source: rendered.layers.isEmpty ? source : .optimistic, errors: errors,
+      isFetching: isFetching)
     snapshot.stamp = SnapshotStamp(version: cached == nil ? 0 : version, layers: rendered.layers)
     if let cached {
       snapshot.age = max(.zero, now - cached.writtenAt)

@@ -8,7 +8,7 @@ extension StoreState {
     recalled(key, entries.isEmpty ? nil : entries[key], at: memory.place(of: key), now: now)
   }
 
-  /// The same if the value's place in memory is known. A value is large: each function that it is passed to copies it.
+  /// What memory has for a key whose place there, and entry, are known. A value is large: each function that it is passed to copies it.
   @inlinable
   func recalled(
     _ key: Key, _ entry: StoreEntry<Key, Value>?, at place: Int?, now: StoreTime
@@ -19,22 +19,25 @@ extension StoreState {
     return KeyState(key: key, cached: cached, layers: layers.concerning(key), source: .memory, entry: entry)
   }
 
-  /// The same as the result of a read; `nil` if the read needs more than that, or the value has to be put back into
-  /// memory.
+  /// What memory has for a key as the result of a read, and whether it is stale; `nil` if the read needs more than that,
+  /// or the value has to be put back into memory.
   @inlinable
-  mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
+  mutating func recall(
+    _ key: Key, policy: FetchPolicy, now: StoreTime
+  ) -> (state: KeyState<Key, Value>, isStale: Bool)? {
     // One look-up for the value and its use, and none for an entry while no key is in use.
     guard ending == nil, policy.cacheRead == .beforeNetworkFetch, let place = memory.place(of: key) else { return nil }
     let entry = entries.isEmpty ? nil : entries[key]
     guard let state = recalled(key, entry, at: place, now: now) else { return nil }
-    switch need(policy, cached: state.cached, now: now) {
+    let isStale = state.isStale(by: freshness, now: now)
+    switch need(policy, cached: state.cached, isStale: isStale, now: now) {
     case .nothing: break
     case .refresh where isRefreshing(key): break
     case .refresh, .response: return nil
     }
     memory.use(at: place)
     noteRead(key, now: now)
-    return state
+    return (state, isStale)
   }
 
   /// Adds a watcher to a key that was acquired; returns the watcher's id.
@@ -117,14 +120,18 @@ extension StoreState {
   /// What a read needs of the network.
   @usableFromInline enum Need { case nothing, refresh, response }
 
-  @inlinable
   func need(_ policy: FetchPolicy, cached: CachedValue<Value>?, now: StoreTime) -> Need {
+    need(policy, cached: cached, isStale: cached.map { freshness.isStale($0, now: now) } ?? false, now: now)
+  }
+
+  @inlinable
+  func need(_ policy: FetchPolicy, cached: CachedValue<Value>?, isStale: Bool, now: StoreTime) -> Need {
     switch policy.networkFetch {
     case .never: return .nothing
     case .always: return .response
     case .onCacheMiss, .inBackground:
       guard let cached else { return .response }
-      if freshness.isStale(cached, now: now) { return policy.networkFetch == .inBackground ? .refresh : .response }
+      if isStale { return policy.networkFetch == .inBackground ? .refresh : .response }
       return freshness.isRefreshDue(cached, now: now) ? .refresh : .nothing
     }
   }
@@ -153,7 +160,7 @@ extension StoreState {
       return
     }
     let fetch = entry.fetches[place]
-    discard(entry.fetches[place].claims.removeValue(forKey: id))
+    discard(entry.fetches[place].claims.removeValue(forKey: id) as Any?)
     if fetch.claims.count > 1 { return }
     end(fetch, of: key)
     effects.append(.call { fetch.subscription.dispose() })
@@ -216,7 +223,8 @@ extension StoreState {
   mutating func succeed(
     _ key: Key, fetchID: UInt64, response: CachedValue<Value>, pushed: Int, isCacheable: Bool, target: Key
   ) -> Bool {
-    guard let fetch = entries[key]?.fetches.first(where: { $0.id == fetchID }) else { return true }
+    guard let entry = entries[key], let place = entry.place(of: fetchID) else { return true }
+    let fetch = entry.fetches[place]
     if pushes(to: key, during: fetchID).count > pushed { return false }
     let (logged, targetLogged) = (writes[key], writes[target])
     end(fetch, of: key)
@@ -271,7 +279,7 @@ extension StoreState {
     if isCached {
       write(response, for: target, isAsynchronous: true, isResponse: pushed == 0, completion: completeAll)
     } else {
-      effects.append(.call { completeAll(nil) })
+      effects.append(.complete(completeAll, nil))
     }
     release(target)
     releaseOwn(fetch, of: key)
@@ -287,7 +295,8 @@ extension StoreState {
     _ key: Key, fetchID: UInt64, error: any Error, isOutage: Bool, effect: FailureEffect, delay: Duration?,
     source: SnapshotSource, now: StoreTime
   ) {
-    guard let fetch = entries[key]?.fetches.first(where: { $0.id == fetchID }) else { return }
+    guard let entry = entries[key], let place = entry.place(of: fetchID) else { return }
+    let fetch = entry.fetches[place]
     end(fetch, of: key)
     setErrors([error], for: key)
     entries[key]?.hasFailed = isOutage
@@ -321,7 +330,7 @@ extension StoreState {
   mutating func apply(_ effect: FailureEffect, of key: Key?, completion: @escaping WriteCompletion) {
     switch effect {
     case .remove where key != nil: if let key { remove(key, completion: completion) }
-    case .keep, .remove: effects.append(.call { completion(nil) })
+    case .keep, .remove: effects.append(.complete(completion, nil))
     case .hideAll:
       refusedAt = nextNumber()
       for other in Array(entries.keys) where other != key { publish(other) }
@@ -346,7 +355,7 @@ extension StoreState {
   private mutating func end(_ fetch: Fetch<Key, Value>, of key: Key) {
     // What the request's stream has captured may be released with it.
     discard(fetch)
-    entries[key]?.fetches.removeAll { $0.id == fetch.id }
+    if let entry = entries[key], let place = entry.place(of: fetch.id) { entry.fetches.remove(at: place) }
     dropPushes(of: key)
     discard(writes.end(fetch.id))
   }

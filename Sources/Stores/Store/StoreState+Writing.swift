@@ -9,7 +9,7 @@ extension StoreState {
     isPush: Bool = false, isAsynchronous: Bool = false, completion: WriteCompletion? = nil
   ) {
     if let ending {
-      if let completion { effects.append(.call { completion(ending) }) }
+      if let completion { effects.append(.complete(completion, ending)) }
       return
     }
     let cached = cache(cached, for: key, isChange: isChange, isPush: isPush, isInOrder: isInOrder)
@@ -50,7 +50,7 @@ extension StoreState {
   /// its watchers.
   mutating func invalidate(_ key: Key, completion: WriteCompletion? = nil) {
     guard ending == nil else {
-      if let completion { effects.append(.call { completion(nil) }) }
+      if let completion { effects.append(.complete(completion, nil)) }
       return
     }
     forgetFailure(of: key)
@@ -69,7 +69,7 @@ extension StoreState {
   /// Removes a value, also from the source of truth, and notifies watchers.
   mutating func remove(_ key: Key, completion: WriteCompletion? = nil) {
     guard ending == nil else {
-      if let completion { effects.append(.call { completion(nil) }) }
+      if let completion { effects.append(.complete(completion, nil)) }
       return
     }
     discard(memory.remove(key))
@@ -104,7 +104,7 @@ extension StoreState {
     } else if storage?.hasRemains == true {
       store(.signOut, isAsynchronous: true, completion: completion)
     } else {
-      effects.append(.call { completion(nil) })
+      effects.append(.complete(completion, nil))
     }
   }
 
@@ -198,7 +198,7 @@ extension StoreState {
     if !layer.isInOrder, logged.removedAt > max(layer.id, writtenAt), (entries[key]?.cached ?? memory.peek(key)) == nil
     {
       endLayer(layer.id)
-      effects.append(.call { completion(nil) })
+      effects.append(.complete(completion, nil))
       return true
     }
     if !layer.isInOrder, writtenAt > layer.id { return false }
@@ -221,7 +221,7 @@ extension StoreState {
       cache(changed, rebasedBy: layer, for: key, isGuess: isGuess, completion: completion)
     } else {
       doubtResponses(of: key)
-      effects.append(.call { completion(nil) })
+      effects.append(.complete(completion, nil))
     }
     return true
   }

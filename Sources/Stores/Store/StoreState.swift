@@ -15,6 +15,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     /// Remove idle values from memory after a part of the idle time.
     case sweepLater
     case call(@Sendable () -> Void)
+    /// Report that a write is done, or why it is not.
+    case complete(WriteCompletion, (any Error)?)
     /// Give a reader its result: it may stall, as a watcher may.
     case answer(@Sendable () -> Void)
   }
@@ -60,7 +62,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   /// Keeps a replaced value until the lock is released.
-  mutating func discard<Replaced>(_ value: Replaced?) {
+  mutating func discard(_ value: Any?) {
     guard let value else { return }
     // A response replaces about as many.
     if garbage.isEmpty { garbage.reserveCapacity(6) }
@@ -257,11 +259,11 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   ) {
     var isAwaited = !writesBehind
     if work.isOfAll { isAwaited = true }
-    if !isAwaited, let completion { effects.append(.call { completion(nil) }) }
+    if !isAwaited, let completion { effects.append(.complete(completion, nil)) }
     let completion = isAwaited ? completion : nil
     if let shared { return share(work, shared, completion) }
     guard let storage else {
-      if let completion { effects.append(.call { completion(nil) }) }
+      if let completion { effects.append(.complete(completion, nil)) }
       return
     }
     let (job, released) = storage.enqueue(work)
@@ -305,14 +307,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     effects.append(.call { shared.begin(key) })
   }
 
-  /// Enqueues a write to the source of truth, unless the value is partial. If the write fails, that is only reported: a
+  /// Enqueues a write to the source of truth, if there is one, unless the value is partial. If the write fails, that is only reported: a
   /// full disk must not turn a response into a failure.
   mutating func write(
     _ cached: CachedValue<Value>, for key: Key, isAsynchronous: Bool = false, isResponse: Bool = false,
     completion: WriteCompletion? = nil
   ) {
-    if cached.isPartial {
-      if let completion { effects.append(.call { completion(nil) }) }
+    if cached.isPartial || storage == nil && shared == nil {
+      if let completion { effects.append(.complete(completion, nil)) }
       return
     }
     var end: WriteCompletion?

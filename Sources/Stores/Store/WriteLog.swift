@@ -71,7 +71,10 @@ struct WriteLog<Key: Hashable & Sendable> {
     } else {
       countOfAny -= 1
     }
-    guard let oldest = open.first else { return exchange(&self, with: WriteLog()) }
+    guard let oldest = open.first else {
+      (droppedThrough, allRemovedAt) = (0, 0)
+      return count == 0 ? nil : records.removeAll()
+    }
     var gone: [Record] = []
     while let record = records.oldestValue, record.loggedAt < oldest {
       gone.append(record)
