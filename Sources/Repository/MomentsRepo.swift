@@ -17,8 +17,8 @@ public struct MomentsRepo: MomentsRepoType {
 
   /// Makes a repository for one account at one endpoint.
   /// - Parameters:
+  ///   - storage: Keeps timelines across restarts, as a ``DiskCache`` does; by default, nothing does.
   ///   - configuration: How timelines are cached.
-  ///   - sourceOfTruth: Keeps timelines across restarts, as a ``DiskCache`` does; none by default.
   ///   - getMomentsByUserIDSession: Fetches timelines.
   ///   - getMomentsConnectionSession: Fetches timelines page by page; without one, a pager has one page.
   ///   - updateMomentLikeSession: Sets likes.
@@ -28,8 +28,8 @@ public struct MomentsRepo: MomentsRepoType {
   ///   - withLikes: Whether likes are requested: must be the same toggle as the sessions'. Timelines with and without
   ///     likes are cached separately.
   public init(
+    storage: StoreStorage<MomentsKey, MomentsDetails> = .memory,
     configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
-    sourceOfTruth: (any SourceOfTruth<MomentsKey, MomentsDetails>)? = nil,
     getMomentsByUserIDSession: some GetMomentsByUserIDSessionType,
     getMomentsConnectionSession: (any GetMomentsConnectionSessionType)? = nil,
     updateMomentLikeSession: some UpdateMomentLikeSessionType,
@@ -39,10 +39,9 @@ public struct MomentsRepo: MomentsRepoType {
     withLikes: @escaping @Sendable () -> Bool = { true }
   ) {
     store = Store(
-      partialFetch: { key in
+      .ofPartial { key in
         getMomentsByUserIDSession.getMomentsResponse(userID: key.userID).map { Fetched($0) }
-      },
-      configuration: configuration, sourceOfTruth: sourceOfTruth,
+      }, storage: storage, configuration: configuration,
       keyForResponse: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
     self.getMomentsConnectionSession = getMomentsConnectionSession
     self.updateMomentLikeSession = updateMomentLikeSession
@@ -59,16 +58,16 @@ public struct MomentsRepo: MomentsRepoType {
   /// Makes a repository for one account on the sessions of one client.
   /// - Parameters:
   ///   - sessions: Fetch timelines, set likes and post photos, all with one toggle.
+  ///   - storage: Keeps timelines across restarts, as a ``DiskCache`` does; by default, nothing does.
   ///   - configuration: How timelines are cached.
-  ///   - sourceOfTruth: Keeps timelines across restarts, as a ``DiskCache`` does; none by default.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
   public init(
-    sessions: MomentsSessions, configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
-    sourceOfTruth: (any SourceOfTruth<MomentsKey, MomentsDetails>)? = nil,
+    sessions: MomentsSessions, storage: StoreStorage<MomentsKey, MomentsDetails> = .memory,
+    configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
     outbox: Outbox<MomentLike, MomentsDetails>? = nil
   ) {
     self.init(
-      configuration: configuration, sourceOfTruth: sourceOfTruth,
+      storage: storage, configuration: configuration,
       getMomentsByUserIDSession: sessions.getMomentsByUserID,
       getMomentsConnectionSession: sessions.getMomentsConnection,
       updateMomentLikeSession: sessions.updateMomentLike, postPhotoSession: sessions.postPhoto,

@@ -78,7 +78,7 @@ struct Service {
     configuration.freshness.staleIfError = nil
     configuration.onStorageError = { say("\(ErrorLine($0))") }
     repo = MomentsRepo(
-      configuration: configuration, sourceOfTruth: cache,
+      storage: .source(cache), configuration: configuration,
       getMomentsByUserIDSession: FlushingSession(base: get, outbox: outbox), updateMomentLikeSession: update,
       postPhotoSession: post, momentLikedSession: liked, outbox: outbox, withLikes: withLikes)
     (self.cache, self.outbox) = (cache, outbox)

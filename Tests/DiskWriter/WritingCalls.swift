@@ -44,8 +44,8 @@ package enum WritingCall: String, CaseIterable, Sendable {
     }
     let store =
       switch place {
-      case .disk: Store<String, String>(sourceOfTruth: cache, fetch: fetch)
-      case .shared: Store<String, String>(sourceOfTruth: SharedFiles(cache: cache), fetch: fetch)
+      case .disk: Store<String, String>(.ofStream(fetch), storage: .source(cache))
+      case .shared: Store<String, String>(.ofStream(fetch), storage: .async(SharedFiles(cache: cache)))
       }
     if isRead { for key in ["k", "l"] { _ = try await store.get(key, .cacheOnly).value } }
     try await perform(on: store, url.appendingPathComponent("outbox"))

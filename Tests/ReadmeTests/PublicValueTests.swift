@@ -28,7 +28,7 @@ struct PublicValueTests {
         "Networking.MomentsSessions", "Networking.PostPhotoSession",
         "Networking.GetMomentsConnectionSession", "Networking.MomentLikedSession", "Networking.UpdateMomentLikeSession",
         "Networking.GetMomentsByUserIDSession", "Networking.GetMomentsPageSession", "Repository.MomentsRepo",
-        "Stores.OutboxInterceptor", "GraphQLSchema.Executor", "GraphQLTesting.SessionCheck",
+        "Stores.Fetcher", "Stores.OutboxInterceptor", "GraphQLSchema.Executor", "GraphQLTesting.SessionCheck",
         "GraphQLTesting.Fixtures", "StreamsTesting.TestScheduler.VirtualTime", "StreamsTesting.Recording",
       ]
     ),
@@ -42,7 +42,8 @@ struct PublicValueTests {
         "GraphQLClient.LiveOperation", "GraphQLClient.LiveSettings", "GraphQLClient.WebSocketLiveTransport.Opening",
         "GraphQLClient.ResponseParser", "GraphQLClient.BodyFormat", "Networking.PostPhotoSession.Session.Variables",
         "GraphQLClient.GraphQLUpload", "GraphQLClient.GraphQLBatching", "GraphQLClient.GraphQLWire",
-        "Stores.StoreConfiguration", "Stores.StoreClock", "Stores.ReadContext", "Stores.RecordCoder",
+        "Stores.StoreConfiguration", "Stores.StoreStorage", "Stores.StoreClock", "Stores.ReadContext",
+        "Stores.RecordCoder",
         "GraphQLTesting.ScalarSamples", "GraphQLClientTesting.ScriptedResponse",
         "GraphQLClientTesting.ScriptedLiveStep",
         "GraphQLClientTesting.RequestMatcher", "TransportConformance.TransportConformance.Case",

@@ -225,9 +225,9 @@ struct ReadmeTests {
     var configuration = StoreConfiguration<User>()
     configuration.writing = .behind
     let cache = try DiskCache<Int, User>(folder: folder)
-    let users = Store<Int, User>(configuration: configuration, sourceOfTruth: cache) { id in
-      GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.user)
-    }
+    let users = Store<Int, User>(
+      .ofStream { id in GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.user) },
+      storage: .source(cache), configuration: configuration)
     #expect(try await users.get(7, .networkOnly).value.value?.name == "Wei")
     #expect(server.requests.first?["Authorization"] == "Bearer canary-of-7")
     await end(transport, users)

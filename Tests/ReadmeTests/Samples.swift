@@ -98,9 +98,7 @@ struct Home: Sendable {
 enum Samples {
   static func ownOperation(endpoint: URL, bag: DisposeBag) async throws -> Snapshot<User> {
     let client = try APIClient(baseURL: endpoint, middlewares: .standard())  // deadline, retries, circuit breaker
-    let users = Store<String, User> { id in
-      GetUser(variables: .init(id: id)).data(on: client).map(\.user)
-    }
+    let users = Store<String, User>(.ofStream { id in GetUser(variables: .init(id: id)).data(on: client).map(\.user) })
     users.values("0").subscribe(onNext: { print("now", $0.name) }).disposed(by: bag)  // live: each new value
     let snapshot = try await users.get("0", .cacheFirst).value
     print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet", snapshot.age)
@@ -227,7 +225,7 @@ enum Samples {
 
   static func keptTimelines(client: APIClient, caches: URL, bag: DisposeBag) throws -> MomentsRepo {
     let repo = MomentsRepo(
-      sourceOfTruth: try DiskCache(folder: caches.appending(path: "timelines"), partition: "3@bff.example.com"),
+      storage: .source(try DiskCache(folder: caches.appending(path: "timelines"), partition: "3@bff.example.com")),
       getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
       updateMomentLikeSession: UpdateMomentLikeSession(client: client))
 
@@ -248,9 +246,9 @@ enum Samples {
     configuration.freshness.staleIfError = .seconds(3600)
     configuration.writing = .behind
     let cache = try DiskCache<Int, User>(folder: caches.appending(path: "users"))
-    let users = Store<Int, User>(configuration: configuration, sourceOfTruth: cache) { id in
-      GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.user)
-    }
+    let users = Store<Int, User>(
+      .ofStream { id in GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.user) },
+      storage: .source(cache), configuration: configuration)
     let snapshot = try await users.get(0, .networkFirst).value  // the cached value if the network fails
     print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet")
     let rename = users.mutate(0, optimistic: { $0.map { User(id: $0.id, name: "Mei") } }) {
@@ -306,7 +304,7 @@ enum Samples {
     var flushing = client
     flushing.interceptors.append(OutboxInterceptor(outbox))  // sends waiting mutations when another request succeeds
     let repo = MomentsRepo(
-      sourceOfTruth: try DiskCache(folder: folder.appending(path: "timelines"), partition: account),
+      storage: .source(try DiskCache(folder: folder.appending(path: "timelines"), partition: account)),
       getMomentsByUserIDSession: GetMomentsByUserIDSession(client: flushing),
       updateMomentLikeSession: likes, outbox: outbox)
     return (repo, outbox)

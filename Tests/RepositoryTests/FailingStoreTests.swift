@@ -23,7 +23,7 @@ import Testing
     var configuration = StoreConfiguration<MomentsDetails>()
     configuration.onStorageError = { [errors] error in errors.update { $0.append("\(error)") } }
     return MomentsRepo(
-      configuration: configuration, sourceOfTruth: store, getMomentsByUserIDSession: FixtureSessions(),
+      storage: .source(store), configuration: configuration, getMomentsByUserIDSession: FixtureSessions(),
       updateMomentLikeSession: FixtureSessions())
   }
 

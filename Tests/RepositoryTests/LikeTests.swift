@@ -15,13 +15,13 @@ struct LikeTests {
   private let server = FakeServer<String, MomentsDetails>()
   private let likes = Mutable<[String: Bool]>([:])
 
-  private func repo(withLikes: Bool = true, sourceOfTruth: DiskCache<MomentsKey, MomentsDetails>? = nil) -> MomentsRepo
+  private func repo(withLikes: Bool = true, storage: StoreStorage<MomentsKey, MomentsDetails> = .memory) -> MomentsRepo
   {
     let sessions = FixtureSessions(
       get: { .just(.holding("m", owner: $0, likers: withLikes ? [] : nil)) },
       update: { [server] _, momentID, _ in server.fetch(momentID).map(\.value) })
     return MomentsRepo(
-      sourceOfTruth: sourceOfTruth, getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions,
+      storage: storage, getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions,
       withLikes: { withLikes })
   }
 
@@ -97,14 +97,14 @@ struct LikeTests {
 
   @Test func `a timeline that is not watched, and that is on disk alone, shows the like, too`() async throws {
     let folder = TemporaryFolder()
-    let first = repo(sourceOfTruth: try DiskCache(folder: folder.url))
+    let first = repo(storage: .source(try DiskCache(folder: folder.url)))
     for user in ["0", "3"] { _ = try await first.getMoments(userID: user).value }
-    let next = repo(sourceOfTruth: try DiskCache(folder: folder.url))
+    let next = repo(storage: .source(try DiskCache(folder: folder.url)))
     let like = Recorder(next.updateLike(isLiked: true, momentID: "m", fromUserID: "3"))
     #expect(Recorder(next.snapshots(userID: "3", policy: .cacheOnly)).likes() == ["[3] liked optimistic"])
     server[0].answer(.holding("m", owner: "0", likers: ["3"]))
     try await like.waitForCompletion()
-    let last = repo(sourceOfTruth: try DiskCache(folder: folder.url))
+    let last = repo(storage: .source(try DiskCache(folder: folder.url)))
     #expect(Recorder(last.snapshots(userID: "3", policy: .cacheOnly)).likes() == ["[3] liked disk"])
   }
 

@@ -25,10 +25,10 @@ private struct World {
     outbox = try Outbox(folder: folder.url.appendingPathComponent("outbox"), partition: account, session: update)
     var configuration = StoreConfiguration<MomentsDetails>()
     configuration.onStorageError = { error in errors.update { $0.append(error) } }
+    let cache = try DiskCache<MomentsKey, MomentsDetails>(
+      folder: folder.url.appendingPathComponent("timelines"), partition: account)
     repo = MomentsRepo(
-      configuration: configuration,
-      sourceOfTruth: try DiskCache<MomentsKey, MomentsDetails>(
-        folder: folder.url.appendingPathComponent("timelines"), partition: account),
+      storage: .source(cache), configuration: configuration,
       getMomentsByUserIDSession: GetMomentsByUserIDSession { session in
         isAway.value ? .error(away) : session.post(on: client)
       }, updateMomentLikeSession: update, outbox: outbox)

@@ -22,7 +22,7 @@ private final class Box: @unchecked Sendable {
 private func store(_ count: Int) -> Store<Int, Int> {
   var configuration = StoreConfiguration<Int>()
   configuration.memoryCount = count * 2
-  let store = Store<Int, Int>(configuration: configuration) { _ in .never() }
+  let store = Store<Int, Int>(.ofStream { _ in .never() }, configuration: configuration)
   for key in 0..<count { store.save(key, for: key) }
   return store
 }
@@ -78,7 +78,7 @@ func memoryRows(entries count: Int) -> [Row] {
 func networkRow(entries count: Int) -> Row {
   var configuration = StoreConfiguration<Int>()
   configuration.memoryCount = count * 2
-  let store = Store<Int, Int>(configuration: configuration) { Observable.just($0) }
+  let store = Store<Int, Int>(.ofStream { Observable.just($0) }, configuration: configuration)
   let box = Box()
   return Row(
     name: "read from the network, \(count) entries", count: 20_000,

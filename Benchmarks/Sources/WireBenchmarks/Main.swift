@@ -123,7 +123,7 @@ private struct Way {
   }
 
   private static func store() -> Way {
-    let store = Store<String, String> { _ in .never() }
+    let store = Store<String, String>(.ofStream { _ in .never() })
     store.save("a", for: "0")
     return Way(name: storeName) { store.get("0", .cacheFirst).subscribe(onNext: { _ in }).dispose() }
   }

@@ -1,8 +1,8 @@
-/// What a read passes to a store's `fetch` beside the key: the user's token, a deadline, a trace.
+/// What a read passes to a store's ``Fetcher`` beside the key: the user's token, a deadline, a trace.
 ///
-///     let users = Store<String, User> { id, context in
+///     let users = Store<String, User>(.ofStream { id, context in
 ///       GetUser(id: id).data(on: client.acting(with: context[Token.self]))
-///     }
+///     })
 ///     var context = ReadContext(identity: token.value)
 ///     context[Token.self] = token
 ///     users.get("7", context: context)

@@ -5,7 +5,7 @@ public import SystemBase
 
 /// Values by key: served from a cache at once, refreshed from the server, and live for every watcher.
 ///
-///     let users = Store<UserID, User> { id in session.getUser(id) }
+///     let users = Store<UserID, User>(.ofStream { id in session.getUser(id) })
 ///     users.stream("7", .cacheAndNetwork)     // snapshots, for as long as you subscribe
 ///     users.get("7", .cacheFirst)             // one snapshot
 ///
@@ -28,10 +28,10 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   // Copied from the configuration, so that reads from memory need not copy all of that.
   @usableFromInline let clock: StoreClock
   @usableFromInline let freshness: Freshness
-  /// The source of truth: one of both, or none.
+  /// The way to the source of truth: one of both, or none.
   let storage: StorageQueue<Key, Value>?
   let shared: SharedQueue<Key, Value>?
-  private let fetch: @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>
+  private let fetcher: Fetcher<Key, Value>
   private let keyForResponse: @Sendable (Key, Value) -> Key
   @usableFromInline let state: Locked<StoreState<Key, Value>>
   /// The subscriptions to outboxes and to the source of truth, which end with the store.
@@ -39,58 +39,52 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let sweepTimer = Locked<(any Disposable)?>(nil)
   private let runner = EffectRunner()
 
-  /// Makes a store whose reads carry a context, and whose server may return a part of what was requested, with errors
-  /// that say what is missing. The other initialisers are short for this one.
+  /// Makes a store.
   /// - Parameters:
-  ///   - partialFetch: Makes the request of a read, with its context; the stream's first element is the response.
-  ///     Called without a lock held.
+  ///   - fetcher: Requests a value.
+  ///   - storage: Keeps values across restarts; by default, nothing does.
   ///   - configuration: How values are cached.
-  ///   - sourceOfTruth: Keeps values across restarts; none by default.
   ///   - keyForResponse: The key to keep a response under, if that is not the requested key. The response goes to the
   ///     caller, and to everyone who watches the key that it is kept under.
-  @_disfavoredOverload  // A closure without a label is `fetch`; else the compiler cannot say what is wrong with one.
   public init(
-    partialFetch: @escaping @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>,
+    _ fetcher: Fetcher<Key, Value>, storage: StoreStorage<Key, Value> = .memory,
     configuration: StoreConfiguration<Value> = StoreConfiguration(),
-    sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
     keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
   ) {
     self.configuration = configuration
     clock = configuration.clock
     freshness = configuration.freshness
-    storage = sourceOfTruth.map {
-      StorageQueue($0, writesBehind: configuration.writing == .behind, onError: configuration.onStorageError)
+    self.fetcher = fetcher
+    self.keyForResponse = keyForResponse
+    var queue: StorageQueue<Key, Value>?
+    var shared: SharedQueue<Key, Value>?
+    switch storage {
+    case .memory: break
+    case .source(let source):
+      queue = StorageQueue(
+        source, writesBehind: configuration.writing == .behind, onError: configuration.onStorageError)
+    case .async(let source):
+      shared = SharedQueue(source, scheduler: clock.scheduler, onError: configuration.onStorageError)
     }
-    shared = nil
-    fetch = partialFetch
-    self.keyForResponse = keyForResponse
-    state = Locked(StoreState(configuration, storage: storage, shared: nil))
-    storage?.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }
-  }
-
-  /// The same with a source of truth that is asynchronous, and may be shared by many processes, whose changes this store
-  /// follows. No thread waits for it, and no read longer than its ``AsyncSourceOfTruth/timeLimit``; so what is written is
-  /// in memory at once, and in the source of truth when ``flush()`` returns. Errors of writes are reported to
-  /// ``StoreConfiguration/onStorageError``.
-  @_disfavoredOverload
-  public init(
-    partialFetch: @escaping @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>,
-    configuration: StoreConfiguration<Value> = StoreConfiguration(),
-    sourceOfTruth: any AsyncSourceOfTruth<Key, Value>,
-    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
-  ) {
-    self.configuration = configuration
-    clock = configuration.clock
-    freshness = configuration.freshness
-    let shared = SharedQueue(sourceOfTruth, scheduler: clock.scheduler, onError: configuration.onStorageError)
-    self.shared = shared
-    storage = nil
-    fetch = partialFetch
-    self.keyForResponse = keyForResponse
-    state = Locked(StoreState(configuration, storage: nil, shared: shared))
+    (self.storage, self.shared) = (queue, shared)
+    state = Locked(StoreState(configuration, storage: queue, shared: shared))
+    queue?.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }
+    guard let shared else { return }
     shared.setNotice { [weak self] key, notice in self?.follow(notice, of: key) }
     shared.account.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }.disposed(by: showings)
-    sourceOfTruth.changes.subscribe(onNext: { [weak self] in self?.follow($0) }).disposed(by: showings)
+    shared.truth.changes.subscribe(onNext: { [weak self] in self?.follow($0) }).disposed(by: showings)
+  }
+
+  /// Makes a store that requests a value by `async` code, which runs in a task of its own: short for
+  /// `Store(.of(fetch))`.
+  ///
+  ///     Store<String, User> { id in try await service.user(id) }
+  public convenience init(
+    storage: StoreStorage<Key, Value> = .memory, configuration: StoreConfiguration<Value> = StoreConfiguration(),
+    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key },
+    fetch: @escaping @Sendable (Key) async throws -> Value
+  ) {
+    self.init(.of(fetch), storage: storage, configuration: configuration, keyForResponse: keyForResponse)
   }
 
   deinit { sweepTimer.withLock { exchange(&$0, with: nil) }?.dispose() }
@@ -188,7 +182,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
     // A watcher that was notified of the request may have cancelled it.
     if fetch.subscription.isDisposed { return }
-    let subscription = self.fetch(key, fetch.context).first(orFail: StoreError.noResponse).subscribe(
+    let subscription = fetcher.fetch(key, fetch.context).first(orFail: StoreError.noResponse).subscribe(
       onNext: { self.succeed(key, fetch.id, $0) }, onError: { self.fail(key, fetch.id, $0) })
     fetch.subscription.insert(subscription)
   }

@@ -7,7 +7,8 @@ import SystemBase
 ///
 ///     let timelines = StoreGroup { (account: String) in
 ///       let folder = caches.appending(path: "timelines")
-///       return Store(sourceOfTruth: try DiskCache(folder: folder, partition: account)) { session.getTimeline($0) }
+///       let cache = try DiskCache<UserID, Timeline>(folder: folder, partition: account)
+///       return Store(.ofStream { session.getTimeline($0) }, storage: .source(cache))
 ///     }
 ///     try timelines.store(for: "3@bff.example.com").stream("0")
 ///

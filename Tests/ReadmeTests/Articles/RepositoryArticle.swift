@@ -28,9 +28,8 @@ enum RepositoryArticle {
     show: @escaping @Sendable (User?, Bool) -> Void
   ) async throws -> (User, Snapshot<User>) {
     let folder = caches.appending(path: "users")  // one for each store
-    let users = Store<String, User>(sourceOfTruth: try DiskCache(folder: folder, partition: account)) { id in
-      session.getUser(id: id)
-    }
+    let users = Store<String, User>(
+      .ofStream { id in session.getUser(id: id) }, storage: .source(try DiskCache(folder: folder, partition: account)))
 
     users.stream(id, .cacheAndNetwork)  // Observable<Snapshot<User>>, live
       .subscribe(onNext: { snapshot in show(snapshot.value, snapshot.isFetching) })
@@ -69,9 +68,8 @@ enum RepositoryArticle {
   }
 
   static func keepParts(on client: APIClient) -> Store<String, User> {
-    let users = Store<String, User>(partialFetch: { id in
-      GetWholeUser(id: id).post(on: client).map { Fetched($0.map(\.user)) }
-    })
+    let users = Store<String, User>(
+      .ofPartial { id in GetWholeUser(id: id).post(on: client).map { Fetched($0.map(\.user)) } })
     return users
   }
 
@@ -102,9 +100,9 @@ enum RepositoryArticle {
     -> User
   {
     let users = StoreGroup(idleTimeout: .seconds(600), maximumCount: 5_000) { (account: Account) in
-      Store<String, User>(sourceOfTruth: try DiskCache(folder: folder, partition: account.id)) { id, context in
-        try await service.user(id, token: context[Token.self])
-      }
+      Store<String, User>(
+        .of { id, context in try await service.user(id, token: context[Token.self]) },
+        storage: .source(try DiskCache(folder: folder, partition: account.id)))
     }
 
     var context = ReadContext(identity: token)

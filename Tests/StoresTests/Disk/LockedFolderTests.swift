@@ -58,12 +58,12 @@ import Testing
   func `D7, E2: a call waits for another process without a thread`(_ call: Call) async throws {
     let folder = TemporaryFolder()
     let open: @Sendable (String) throws -> Strings = { account in
-      Strings(
-        sourceOfTruth: try DiskCache<String, String>(
-          folder: folder.url, partition: account, coder: .json, lockTimeout: .seconds(60))
-      ) { key -> Observable<String> in
+      let cache = try DiskCache<String, String>(
+        folder: folder.url, partition: account, coder: .json, lockTimeout: .seconds(60))
+      let fetcher = Fetcher<String, String>.ofStream { key in
         key == "forbidden" ? .error(RequestError(.httpStatus, "", status: 403)) : .just(key)
       }
+      return Strings(fetcher, storage: .source(cache))
     }
     let group = StoreGroup<String, String, String> { try open($0) }
     let store = try group.store(for: "account")

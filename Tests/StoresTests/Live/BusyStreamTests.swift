@@ -18,7 +18,7 @@ import Testing
   init() {
     var configuration = StoreConfiguration<Int>()
     configuration.clock = .scheduler(time)
-    store = Store(partialFetch: server.fetch, configuration: configuration)
+    store = Store(.ofPartial(server.fetch), configuration: configuration)
     watcher = Recorder(store.stream("k", .cacheAndNetwork))
     following = Recorder(
       store.follow("k", events.asObservable(), scheduler: time) { live, value in live > value ? live : nil })

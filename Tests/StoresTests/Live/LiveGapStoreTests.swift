@@ -51,7 +51,7 @@ import Testing
         return .just(value.withLock { $0 })
       }
     }
-    let store = Store(fetch: fetch)
+    let store = Store(.ofStream(fetch))
     let shown = Monitor("")
     let (bag, ended) = (DisposeBag(), Monitor(false))
     store.stream("k", .cacheFirst).compactMap(\.value).subscribe(onNext: { new in shown.update { $0 = new } })

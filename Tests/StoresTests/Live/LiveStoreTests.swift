@@ -17,7 +17,7 @@ import Testing
     var configuration = StoreConfiguration<String>()
     configuration.clock = .scheduler(scheduler)
     configuration.idleTime = nil
-    return Store(partialFetch: { [server] in server.fetch($0) }, configuration: configuration)
+    return Store(.ofPartial { [server] in server.fetch($0) }, configuration: configuration)
   }
 
   /// Follows the key "k": what is pushed is appended, unless it is there.

@@ -72,7 +72,7 @@ private struct GroupRun {
       configuration.idleTime = nil
       let cache = try DiskCache<String, String>(
         folder: folder.url, partition: account, coder: .json, fileSystem: files)
-      return Store(configuration: configuration, sourceOfTruth: cache) { _ in Observable<String>.never() }
+      return Store(.ofStream { _ in Observable<String>.never() }, storage: .source(cache), configuration: configuration)
     }
   }
 

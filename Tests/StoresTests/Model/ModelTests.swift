@@ -68,7 +68,7 @@ private struct ModelRun {
     configuration.backoff = Backoff(
       initial: .seconds(StoreModel.delays[0]), maximum: .seconds(StoreModel.delays[2]), jitter: 0)
     configuration.idleTime = nil
-    return Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
+    return Store(.ofPartial(server.fetch), storage: .source(truth), configuration: configuration)
   }
 
   /// Does one thing to both; says what.

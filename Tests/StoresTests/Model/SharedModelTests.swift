@@ -27,7 +27,8 @@ struct SharedModelTests {
       var configuration = StoreConfiguration<String>()
       configuration.clock = .scheduler(time)
       if number == 1 { configuration.freshness.expireAfterAccess = .seconds(20) }
-      return Store<String, String>(configuration: configuration, sourceOfTruth: SharedTruth(shared)) { _ in .never() }
+      return Store<String, String>(
+        .ofStream { _ in .never() }, storage: .async(SharedTruth(shared)), configuration: configuration)
     }
     let seen = stores.map { _ in Monitor([String]()) }
     let watching = zip(stores, seen).map { store, seen in

@@ -128,7 +128,7 @@ import Testing
     await outbox.added()
     #expect(changes.take().isEmpty)
     #expect(changes.isCompleted.value)
-    let store = Store<String, String> { _ in .never() }
+    let store = Store<String, String>(.ofStream { _ in .never() })
     await store.save("v", for: "k")
     store.show(outbox, change: { _, _, value in value + "!" }, keyForResponse: { _ in "k" })
     #expect(store.peek("k")?.value == "v")
@@ -137,7 +137,7 @@ import Testing
   @Test func `S1: a store hides what the server gave when an entry waits because it refuses the account`() async throws
   {
     let outbox = try folder.outbox(server)
-    let store = Store<String, String> { _ in .never() }
+    let store = Store<String, String>(.ofStream { _ in .never() })
     for key in ["k", "l"] { await store.save("v", for: key) }
     store.show(outbox, change: { _, _, _ in nil }, keyForResponse: { _ in "k" })
     server.set(.fails(RequestError(.httpStatus, "Who?", status: 401)))

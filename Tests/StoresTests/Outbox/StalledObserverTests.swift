@@ -68,7 +68,9 @@ import Testing
   {
     let outbox = try folder.outbox(server)
     let (truth, seen) = (MemoryTruth<String, String>(), Monitor([String?]()))
-    let stores = [Store<String, String>(sourceOfTruth: truth) { _ in .never() }, Store { _ in .never() }]
+    let stores = [
+      Store<String, String>(.ofStream { _ in .never() }, storage: .source(truth)), Store(.ofStream { _ in .never() }),
+    ]
     for store in stores {
       await store.save("v", for: "k")
       store.show(outbox, change: { mutation, _, value in "\(value) \(mutation)" }, keyForResponse: { _ in "k" })

@@ -19,7 +19,7 @@ private struct World {
     let fetches = fetches
     self.server = server
     outbox = try folder.outbox(server)
-    store = Store(partialFetch: { fetches.fetch($0) }, sourceOfTruth: truth)
+    store = Store(.ofPartial { fetches.fetch($0) }, storage: truth.map { .source($0) } ?? .memory)
     store.show(
       outbox, change: { mutation, key, value in mutation.hasPrefix(key) ? "\(value)+\(mutation)" : nil },
       keyForResponse: { String($0.dropFirst(4).prefix(1)) })
@@ -140,7 +140,7 @@ private struct World {
   }
 
   @Test func `disposing ends the showing`() async throws {
-    let store = Store<String, String>(partialFetch: { _ in .never() })
+    let store = Store<String, String>(.ofPartial { _ in .never() })
     let outbox = try folder.outbox(server)
     let showing = store.show(outbox, change: { mutation, _, value in value + mutation }, keyForResponse: { _ in "" })
     await store.save("A", for: "a")
@@ -153,7 +153,7 @@ private struct World {
   }
 
   @Test func `disposing ends the showing of what is only just put in, too`() async throws {
-    let store = Store<String, String>(partialFetch: { _ in .never() })
+    let store = Store<String, String>(.ofPartial { _ in .never() })
     let outbox = try folder.outbox(server)
     let showing = Mutable<(any Disposable)?>(nil)
     await store.save("A", for: "a")
@@ -171,7 +171,7 @@ private struct World {
   }
 
   @Test func `a store keeps an outbox that it shows, until the outbox is closed`() async throws {
-    let store = Store<String, String>(partialFetch: FakeServer<String, String>().fetch)
+    let store = Store<String, String>(.ofPartial(FakeServer<String, String>().fetch))
     await store.save("A", for: "a")
     server.set(.isAway)
     weak var shown: Outbox<String, String>?
@@ -227,7 +227,7 @@ private struct World {
     weak var store: Store<String, String>?
     weak var changed: Mutable<Int>?
     do {
-      let (dropped, count) = (Store<String, String>(partialFetch: { _ in .never() }), Mutable(0))
+      let (dropped, count) = (Store<String, String>(.ofPartial { _ in .never() }), Mutable(0))
       (store, changed) = (dropped, count)
       await dropped.save("A", for: "a")
       dropped.show(

@@ -29,8 +29,9 @@ import Testing
     configuration.writing = writing
     configuration.onStorageError = onError
     return Store(
-      partialFetch: server.fetch, configuration: configuration,
-      sourceOfTruth: try DiskCache(folder: folder.url, coder: .json, fileSystem: fileSystem))
+      .ofPartial(server.fetch),
+      storage: .source(try DiskCache(folder: folder.url, coder: .json, fileSystem: fileSystem)),
+      configuration: configuration)
   }
 
   @Test func `the next store of a folder finds what the one before has not written yet`() async throws {
@@ -90,7 +91,7 @@ import Testing
 
   @Test func `D3: what always fails does not keep other work from being tried again`() async throws {
     let truth = StubbornTruth()
-    let store = Store<String, String>(partialFetch: server.fetch, sourceOfTruth: truth)
+    let store = Store<String, String>(.ofPartial(server.fetch), storage: .source(truth))
     let keys = (0..<100).map { "stubborn \($0)" } + (0..<30).map { "\($0)" }
     for key in keys { await store.save("v", for: key) }
     truth.isAway.update { $0 = true }
@@ -232,7 +233,7 @@ import Testing
 
   @Test func `a store without a source that has an identity is busy as long as it alone knows something`() async {
     let truth = FlakyTruth()
-    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    let store = Store(.ofPartial(server.fetch), storage: .source(truth))
     await store.save("old", for: "k")
     #expect(!store.isBusy)
     truth.failing.update { $0 = [.remove] }

@@ -14,8 +14,8 @@ import Testing
 
   private func store(of account: String? = nil) -> Store<String, String> {
     Store(
-      partialFetch: { [network] key, _ in network.fetch(key) },
-      sourceOfTruth: SharedTruth(shared, identity: account ?? self.account))
+      .ofPartial { [network] key in network.fetch(key) },
+      storage: .async(SharedTruth(shared, identity: account ?? self.account)))
   }
 
   private func refuse(_ store: Store<String, String>) async throws {
@@ -52,7 +52,7 @@ import Testing
     async throws
   {
     let store = Store<String, String>(
-      partialFetch: { [network] key, _ in network.fetch(key) }, sourceOfTruth: SharedTruth(shared))
+      .ofPartial { [network] key in network.fetch(key) }, storage: .async(SharedTruth(shared)))
     #expect(!store.isBusy)
     try await refuse(store)
     #expect(store.isBusy)

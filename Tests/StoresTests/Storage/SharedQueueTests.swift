@@ -74,8 +74,9 @@ import Testing
     configuration.onStorageError = { error in
       if let error = error as? StoreError { errors.update { $0.append(error) } }
     }
-    let store = Store<String, String>(configuration: configuration, sourceOfTruth: SharedTruth(shared)) { _ in .never()
-    }
+    let store = Store<String, String>(
+      .ofStream { _ in .never()
+      }, storage: .async(SharedTruth(shared)), configuration: configuration)
     shared.stall()
     if isRemoval { try? await store.clear() }
     await store.save("v", for: "k")

@@ -14,7 +14,7 @@ import Testing
   init() {
     var configuration = StoreConfiguration<String>()
     configuration.memoryCount = 1
-    store = Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
+    store = Store(.ofPartial(server.fetch), storage: .source(truth), configuration: configuration)
   }
 
   /// Puts another value into the place that memory has.

@@ -11,7 +11,7 @@ struct AliasTests {
 
   init() {
     store = Store(
-      partialFetch: server.fetch, sourceOfTruth: truth, keyForResponse: { _, value in String(value.prefix(1)) })
+      .ofPartial(server.fetch), storage: .source(truth), keyForResponse: { _, value in String(value.prefix(1)) })
   }
 
   @Test func `a response does not replace a value that was saved since it was requested`() {
@@ -70,7 +70,7 @@ struct AliasTests {
     var configuration = StoreConfiguration<String>()
     configuration.memoryCount = 1
     let store = Store(
-      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth,
+      .ofPartial(server.fetch), storage: .source(truth), configuration: configuration,
       keyForResponse: { _, value in String(value.prefix(1)) })
     if isInvalidated { store.save("7 first", for: "7") }
     let get = Recorder(store.get("me", .networkOnly))

@@ -4,7 +4,7 @@ import Streams
 import StreamsTesting
 import Testing
 
-@Suite("contexts of reads, and the ways to make a store")
+@Suite("contexts of reads")
 struct ContextTests {
   private struct Token: Hashable, Sendable {
     var text: String
@@ -21,9 +21,10 @@ struct ContextTests {
 
   /// The requested key is followed by what the context carries.
   private func store() -> Store<String, String> {
-    Store(partialFetch: { key, context in
-      server.fetch("\(key) \(context[Token.self]?.text ?? "-") \(context[Int.self] ?? -1)")
-    })
+    Store(
+      .ofPartial { key, context in
+        server.fetch("\(key) \(context[Token.self]?.text ?? "-") \(context[Int.self] ?? -1)")
+      })
   }
 
   @Test func `O5: reads share a request if the identities of their contexts are equal`() {
@@ -72,28 +73,6 @@ struct ContextTests {
     server[0].answer("1")
     store.invalidate("k")
     #expect(server.requests.value.map(\.key) == ["k A 1", "k A 1"] && stream.take().count == 3)
-  }
-
-  @Test func `a store is made from async code, with and without a context, and from streams`() async throws {
-    let plain = Store<String, Int> { key in
-      await Task.yield()
-      return key.count
-    }
-    let failing = Store<String, Int> { _ in throw Failure() }
-    let context = Store<String, String> { key, context in
-      await Task.yield()
-      return key + (context[Token.self]?.text ?? "")
-    }
-    let streams = Store<String, Int> { key in Observable.just(key.count) }
-    let withContext = Store<String, String> { key, context in .just(key + (context[Token.self]?.text ?? "")) }
-    #expect(try await plain.cached("four").value == 4)
-    await #expect(throws: Failure.self) { try await failing.cached("four").value }
-    #expect(try await context.cached("k", context: self.context("A")).value == "kA")
-    #expect(try await streams.cached("four").value == 4)
-    #expect(try await withContext.fresh("k", context: self.context("B")).value == "kB")
-    // Without types, what a closure returns decides.
-    let inferred = Store { (key: String) in Observable.just(key.count) }
-    #expect(try await inferred.cached("four").value == 4)
   }
 
   @Test func `async code is cancelled when nobody waits for it any more`() async throws {

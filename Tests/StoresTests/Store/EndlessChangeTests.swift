@@ -11,7 +11,7 @@ import Testing
   private let network = FakeServer<String, String>()
 
   private func store() -> Store<String, String> {
-    Store(partialFetch: { [network] key, _ in network.fetch(key) }, sourceOfTruth: SharedTruth(shared))
+    Store(.ofPartial { [network] key in network.fetch(key) }, storage: .async(SharedTruth(shared)))
   }
 
   @Test func `E3: a write of the same key is waited for no longer than the limit, and made later`() async throws {

@@ -15,7 +15,7 @@ struct FailingKeyTests {
     configuration.clock = .scheduler(scheduler)
     configuration.backoff = Backoff(initial: .seconds(1), maximum: .seconds(4), jitter: 0)
     change(&configuration)
-    return Store(partialFetch: server.fetch, configuration: configuration)
+    return Store(.ofPartial(server.fetch), configuration: configuration)
   }
 
   @Test func `R6: reads of a failing key make a request only after each pause`() {

@@ -11,7 +11,7 @@ import Testing
   private let store: Store<String, [String]>
 
   init() {
-    store = Store(sourceOfTruth: truth) { _ in .never() }
+    store = Store(.ofStream { _ in .never() }, storage: .source(truth))
     for key in ["k", "l", "other"] { store.save([key], for: key) }
   }
 
@@ -35,7 +35,7 @@ import Testing
 
   @Test func `a value that was requested after the change began may have it already, and is requested again`() throws {
     let reads = FakeServer<String, [String]>()
-    let store = Store<String, [String]>(fetch: { reads.fetch($0).map(\.value) })
+    let store = Store<String, [String]>(.ofStream { reads.fetch($0).map(\.value) })
     store.save(["k"], for: "k")
     let watch = Recorder(store.stream("k", .cacheFirst))
     let change = Recorder(
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func `one change can be shown in two stores`() {
-    let numbers = Store<String, Int> { _ in .never() }
+    let numbers = Store<String, Int>(.ofStream { _ in .never() })
     numbers.save(1, for: "n")
     let change = Recorder(
       store.mutateAll(optimistic: { _, value in value + ["b"] }) { [server] in

@@ -18,7 +18,7 @@ struct FreshnessTests {
     configuration.freshness = freshness
     configuration.mayServeStale = { _ in true }
     configuration.clock = .scheduler(scheduler)
-    return Store(partialFetch: server.fetch, configuration: configuration)
+    return Store(.ofPartial(server.fetch), configuration: configuration)
   }
 
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .seconds(Int64.max / 1_000_000 + 1)])
@@ -114,7 +114,7 @@ struct FreshnessTests {
 
   /// A read and a watched key of a store with the defaults, after the failure of their request.
   private func readings(after error: RequestError) -> (Recorder<Snapshot<Int>>, Recorder<Snapshot<Int>>) {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     store.save(1, for: "a")
     let (get, stream) = (Recorder(store.get("a", .networkFirst)), Recorder(store.stream("a", .networkFirst)))
     server[0].fail(error)
@@ -144,7 +144,7 @@ struct FreshnessTests {
     let time = Mutable(StoreTime(microseconds: 10_000_000))
     var configuration = StoreConfiguration<Int>()
     configuration.clock = StoreClock { time.value }
-    let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration)
+    let store = Store<String, Int>(.ofPartial(server.fetch), configuration: configuration)
     store.save(1, for: "a")
     time.update { $0 = StoreTime(microseconds: 5_000_000) }
     let snapshot = store.peek("a")

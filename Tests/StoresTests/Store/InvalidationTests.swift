@@ -9,7 +9,7 @@ import Testing
   private let store: Store<String, [String]>
 
   init() {
-    store = Store(partialFetch: server.fetch)
+    store = Store(.ofPartial(server.fetch))
     store.save(["a"], for: "k")
   }
 
@@ -53,10 +53,10 @@ import Testing
 
   @Test func `all keys, or some, are invalidated at once: in memory, on disk and watched`() throws {
     let truth = MemoryTruth<String, [String]>()
-    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    let store = Store(.ofPartial(server.fetch), storage: .source(truth))
     for key in ["list 1", "list 2", "item"] { store.save([key], for: key) }
     // Another store has nothing in memory.
-    let later = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    let later = Store(.ofPartial(server.fetch), storage: .source(truth))
     let watch = Recorder(later.stream("list 1"))
     later.invalidateAll { $0.hasPrefix("list") }
     #expect(server.requests.value.map(\.key) == ["list 1"])
@@ -85,7 +85,7 @@ import Testing
   @Test(arguments: [false, true])
   func `an invalidation while a change is sent is not lost to its response`(isForAll: Bool) throws {
     let truth = MemoryTruth<String, [String]>()
-    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    let store = Store(.ofPartial(server.fetch), storage: .source(truth))
     store.save(["a"], for: "k")
     let watch = Recorder(store.stream("k"))
     let send = { @Sendable [server] in server.fetch("k").map(\.value) }

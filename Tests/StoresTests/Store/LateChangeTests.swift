@@ -13,7 +13,7 @@ import Testing
     let server = server
     var configuration = StoreConfiguration<[String]>()
     configuration.isCacheable = { !$0.isEmpty }
-    store = Store(partialFetch: server.fetch, configuration: configuration)
+    store = Store(.ofPartial(server.fetch), configuration: configuration)
   }
 
   private func addingToAll(_ item: String) -> Observable<[String]> {

@@ -10,7 +10,7 @@ import Testing
   private let store: Store<String, String>
 
   init() {
-    store = Store(sourceOfTruth: truth) { _ in .never() }
+    store = Store(.ofStream { _ in .never() }, storage: .source(truth))
     for key in ["k", "l"] { store.save(key, for: key) }
   }
 

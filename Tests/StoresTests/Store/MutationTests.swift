@@ -12,7 +12,7 @@ struct MutationTests {
   let store: Store<String, [String]>
 
   init() {
-    store = Store(partialFetch: server.fetch)
+    store = Store(.ofPartial(server.fetch))
     store.save(["a"], for: "k")
   }
 
@@ -43,7 +43,7 @@ struct MutationTests {
   @Test(arguments: [0, 1], [[false, false], [false, true], [true, false], [true, true]])
   func `O6: changes end in either order`(firstToEnd: Int, fails: [Bool]) {
     let server = FakeServer<String, Set<String>>()
-    let store = Store<String, Set<String>>(partialFetch: server.fetch)
+    let store = Store<String, Set<String>>(.ofPartial(server.fetch))
     store.save(["a"], for: "k")
     var kept: Set<String> = ["a"]
     let changes = ["b", "c"].map { item in
@@ -68,7 +68,7 @@ struct MutationTests {
   ) {
     for isForAll in [true, false] {
       let server = FakeServer<Int, Set<Int>>()
-      let store = Store<String, Set<Int>>(partialFetch: FakeServer<String, Set<Int>>().fetch)
+      let store = Store<String, Set<Int>>(.ofPartial(FakeServer<String, Set<Int>>().fetch))
       store.save([9], for: "k")
       let changes = (0..<2).map { item in
         Recorder(
@@ -154,7 +154,7 @@ struct MutationTests {
   }
 
   @Test func `no watcher sees a mix of two states while changes race`() throws {
-    let store = Store<String, [Int]>(partialFetch: FakeServer<String, [Int]>().fetch)
+    let store = Store<String, [Int]>(.ofPartial(FakeServer<String, [Int]>().fetch))
     store.save([0, 0], for: "k")
     let mixed = Mutable(0)
     let watch = store.stream("k", .cacheOnly).subscribe(onNext: { snapshot in
@@ -177,7 +177,7 @@ struct MutationTests {
   @Test func `a replaced value is released outside the lock`() {
     let isFree = Mutable<[Bool]>([])
     let server = FakeServer<String, Held>()
-    let store = Store<String, Held>(partialFetch: server.fetch)
+    let store = Store<String, Held>(.ofPartial(server.fetch))
     let held = {
       Held {
         // As if another thread, on which this one waits, held a lock and used the store.
@@ -214,14 +214,13 @@ struct MutationTests {
       return .now()
     }
     let store = Store<String, Int>(
-      configuration: configuration,
+      .ofStream { _ in
+        box.value?.save(6, for: "other")
+        return .just(1)
+      }, configuration: configuration,
       keyForResponse: { key, _ in
         box.value?.save(7, for: "other")
         return key
-      },
-      fetch: { _ in
-        box.value?.save(6, for: "other")
-        return .just(1)
       })
     box.update { $0 = store }
     let get = Recorder(store.get("k", .networkOnly))

@@ -9,11 +9,11 @@ import Testing
   private let server = FakeServer<String, [String]>()
   private let store: Store<String, [String]>
 
-  init() { store = Store(partialFetch: server.fetch) }
+  init() { store = Store(.ofPartial(server.fetch)) }
 
   @Test func `the second response of two overlapping changes is not cached, so the value is requested again`() {
     let fetches = FakeServer<String, [String]>()
-    let store = Store(partialFetch: fetches.fetch)
+    let store = Store(.ofPartial(fetches.fetch))
     store.save([], for: "k")
     let responses = (PublishSubject<[String]>(), PublishSubject<[String]>())
     let first = Recorder(store.mutate("k", optimistic: { $0.map { $0 + ["1"] } }, send: { responses.0.asObservable() }))
@@ -70,7 +70,7 @@ import Testing
 
   @Test func `O2: thousands of short-lived watchers and readers leave nothing but the cache`() {
     let requests = FakeServer<Int, String>()
-    let store = Store<Int, String>(partialFetch: requests.fetch)
+    let store = Store<Int, String>(.ofPartial(requests.fetch))
     for key in 0..<10_000 {
       let watcher = Recorder(store.stream(key, .cacheAndNetwork))
       let reader = Recorder(store.get(key, .networkOnly))

@@ -32,7 +32,8 @@ import Testing
     let transport = ScriptedTransport()
     let truth = MemoryTruth<String, GetLikes.ResponseData>()
     let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: transport)
-    let store = Store<String, GetLikes.ResponseData>(sourceOfTruth: truth) { _ in GetLikes().data(on: client) }
+    let store = Store<String, GetLikes.ResponseData>(
+      .ofStream { _ in GetLikes().data(on: client) }, storage: .source(truth))
     transport.expect(.any, Self.response(Self.first))
     let error = await #expect(throws: RequestError.self) { try await store.get("a", .networkOnly).value }
     #expect(error?.kind == .connectionLost)

@@ -14,7 +14,7 @@ struct PolicyTests {
     configuration.freshness = freshness
     configuration.mayServeStale = { _ in true }
     configuration.clock = .scheduler(scheduler)
-    return Store(partialFetch: server.fetch, configuration: configuration)
+    return Store(.ofPartial(server.fetch), configuration: configuration)
   }
 
   @Test func `cacheFirst uses the network only where nothing is cached`() {
@@ -198,7 +198,7 @@ struct PolicyTests {
   @Test func `a response that may not be cached is delivered to its readers, and not cached`() {
     var configuration = StoreConfiguration<Int>()
     configuration.isCacheable = { $0 >= 0 }
-    let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration)
+    let store = Store<String, Int>(.ofPartial(server.fetch), configuration: configuration)
     let first = Recorder(store.get("a", .networkOnly))
     server[0].answer(-1)
     #expect(first.brief() == ["-1 network"])
@@ -213,7 +213,7 @@ struct PolicyTests {
   }
 
   @Test func `a response is cached under its own key`() {
-    let store = Store<String, Int>(partialFetch: server.fetch, keyForResponse: { _, value in "\(value)" })
+    let store = Store<String, Int>(.ofPartial(server.fetch), keyForResponse: { _, value in "\(value)" })
     let own = Recorder(store.stream("7", .cacheOnly))
     let asked = Recorder(store.get("x", .networkOnly))
     server[0].answer(7)

@@ -17,7 +17,7 @@ struct RefusalTests {
   func store(_ change: (inout StoreConfiguration<Int>) -> Void = { _ in }) -> Store<String, Int> {
     var configuration = StoreConfiguration<Int>()
     change(&configuration)
-    return Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
+    return Store(.ofPartial(server.fetch), storage: .source(truth), configuration: configuration)
   }
 
   /// Reads a key from the network, which fails.
@@ -127,13 +127,14 @@ struct RefusalTests {
     configuration.freshness.staleTime = .seconds(60)
     var client = try APIClient(baseURL: server.graphqlURL, middlewares: .standard())
     try client.defaultHeaders.set("X-Auth-Mode", to: mode)
-    let store = Store<String, Int>(configuration: configuration) { [client] _ in
-      Observable.deferred {
-        var client = client
-        try client.defaultHeaders.set("Authorization", to: "Bearer \(token.value)")
-        return Ping().data(on: client).map { $0.getMomentsDetailsByUserID.moments.count }
-      }
-    }
+    let store = Store<String, Int>(
+      .ofStream { [client] _ in
+        Observable.deferred {
+          var client = client
+          try client.defaultHeaders.set("Authorization", to: "Bearer \(token.value)")
+          return Ping().data(on: client).map { $0.getMomentsDetailsByUserID.moments.count }
+        }
+      }, configuration: configuration)
     for id in ["0", "1"] { _ = try await store.cached(id).value }
     token.update { $0 = "expired-token" }
     // Fresh, and so nobody has asked the server yet.
@@ -154,7 +155,7 @@ struct RefusalTests {
     async throws
   {
     let folder = TemporaryFolder()
-    let store = Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache<String, Int>(folder: folder.url))
+    let store = Store(.ofPartial(server.fetch), storage: .source(try DiskCache<String, Int>(folder: folder.url)))
     for round in 0..<2 {
       await store.save(1, for: "a")
       async let read = store.get("b", .networkOnly).value

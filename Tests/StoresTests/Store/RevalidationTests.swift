@@ -13,7 +13,7 @@ struct RevalidationTests {
     var configuration = StoreConfiguration<Int>()
     configuration.freshness = freshness
     configuration.clock = .scheduler(scheduler)
-    return Store(partialFetch: server.fetch, configuration: configuration)
+    return Store(.ofPartial(server.fetch), configuration: configuration)
   }
 
   @Test func `a stale value is returned at once, and refreshed once, though all readers leave`() {

@@ -15,8 +15,8 @@ struct SharedTruthTests {
 
   func makeStore(_ configuration: StoreConfiguration<String> = StoreConfiguration()) -> Store<String, String> {
     Store(
-      partialFetch: { [network] key, _ in network.fetch(key) }, configuration: configuration,
-      sourceOfTruth: SharedTruth(shared))
+      .ofPartial { [network] key in network.fetch(key) }, storage: .async(SharedTruth(shared)),
+      configuration: configuration)
   }
 
   @Test(arguments: StoreConformance.asyncCases)

@@ -16,8 +16,8 @@ import Testing
     var configuration = StoreConfiguration<String>()
     change(&configuration)
     return Store(
-      partialFetch: { [network] key, _ in network.fetch(key) }, configuration: configuration,
-      sourceOfTruth: SharedTruth(shared))
+      .ofPartial { [network] key in network.fetch(key) }, storage: .async(SharedTruth(shared)),
+      configuration: configuration)
   }
 
   /// What a watcher of the cache alone has got, and the value that it got last.
@@ -206,8 +206,8 @@ import Testing
     let fetch: @Sendable (String, ReadContext) -> Observable<Fetched<String>> = { [network] key, _ in network.fetch(key)
     }
     return isShared
-      ? Store(partialFetch: fetch, sourceOfTruth: SharedTruth(shared))
-      : Store(partialFetch: fetch, sourceOfTruth: truth)
+      ? Store(.ofPartial(fetch), storage: .async(SharedTruth(shared)))
+      : Store(.ofPartial(fetch), storage: .source(truth))
   }
 
   private func kept(_ isShared: Bool) -> String? { isShared ? shared.value("k")?.value : truth.read("k")?.value }

@@ -9,7 +9,7 @@ struct SharingTests {
   let server = FakeServer<String, Int>()
 
   @Test func `O5: 100 equal reads at once make one request`() {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     let reads = (0..<100).map { index in Recorder(store.get("a", index % 2 == 0 ? .networkOnly : .cacheFirst)) }
     #expect(server.count == 1)
     server[0].answer(1)
@@ -17,7 +17,7 @@ struct SharingTests {
   }
 
   @Test func `O5: the request is cancelled by the last dispose alone`() {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     let gets = (0..<50).map { _ in Recorder(store.get("a", .networkOnly)) }
     let streams = (0..<50).map { _ in Recorder(store.stream("a", .cacheFirst)) }
     for read in gets { read.dispose() }
@@ -28,7 +28,7 @@ struct SharingTests {
   }
 
   @Test func `O5: racing reads and disposals leave no request behind`() throws {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     for _ in 0..<TestScale.count(200, long: 10_000) {
       try race(4) { _ in
         let read = Recorder(store.get("a", .networkOnly))
@@ -53,7 +53,7 @@ struct SharingTests {
       }
     }
     let server = FakeServer<Key, Int>()
-    let store = Store(partialFetch: server.fetch)
+    let store = Store(.ofPartial(server.fetch))
     let reads = ["1.0", "1.0", "2.0"].enumerated().map { trace, version in
       Recorder(store.get(Key(id: "a", version: version, trace: trace), .networkOnly))
     }
@@ -66,7 +66,7 @@ struct SharingTests {
     let other = FakeServer<String, Int>()
     let group = StoreGroup<String, String, Int> { partition in
       let server = partition == "one" ? server : other
-      return Store(partialFetch: server.fetch)
+      return Store(.ofPartial(server.fetch))
     }
     let first = Recorder(try group.store(for: "one").get("a", .networkOnly))
     let second = Recorder(try group.store(for: "two").get("a", .networkOnly))
@@ -78,7 +78,7 @@ struct SharingTests {
 
   @Test func `S1: a closed store that is still used writes nothing after its account was signed out`() async throws {
     let truth = MemoryTruth<String, Int>()
-    let group = StoreGroup<String, String, Int> { _ in Store(partialFetch: server.fetch, sourceOfTruth: truth) }
+    let group = StoreGroup<String, String, Int> { _ in Store(.ofPartial(server.fetch), storage: .source(truth)) }
     let closed = try group.store(for: "A")
     let watch = Recorder(closed.stream("a", .cacheFirst))
     await group.close("A")
@@ -92,7 +92,7 @@ struct SharingTests {
 
   @Test func `S1: a store whose data cannot be removed stays signed out, and another call removes them`() async throws {
     let (server, truth) = (FakeServer<String, String>(), FlakyTruth())
-    let group = StoreGroup<String, String, String> { _ in Store(partialFetch: server.fetch, sourceOfTruth: truth) }
+    let group = StoreGroup<String, String, String> { _ in Store(.ofPartial(server.fetch), storage: .source(truth)) }
     let store = try group.store(for: "A")
     truth.failing.update { $0 = [.removeAll] }
     await #expect(throws: (any Error).self) { try await group.signOut("A") }
@@ -104,7 +104,7 @@ struct SharingTests {
 
   @Test func `S1: accounts whose names only look the same are apart`() async throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
-    let group = StoreGroup<String, String, Int> { _ in Store(partialFetch: FakeServer<String, Int>().fetch) }
+    let group = StoreGroup<String, String, Int> { _ in Store(.ofPartial(FakeServer<String, Int>().fetch)) }
     let store = try group.store(for: composed)
     #expect(try group.store(for: decomposed) !== store)
     #expect(try group.store(for: "\u{E9}") === store)
@@ -120,7 +120,7 @@ struct SharingTests {
         let store = try group.value?.store(for: name)
         inner.update { $0 = store }
       }
-      return Store(partialFetch: FakeServer<String, Int>().fetch)
+      return Store(.ofPartial(FakeServer<String, Int>().fetch))
     }
     group.update { $0 = made }
     let outer = try made.store(for: "a")
@@ -129,7 +129,7 @@ struct SharingTests {
   }
 
   @Test func `O4: one write wakes each watcher of its key once, and no other`() {
-    let store = Store<Int, Int>(partialFetch: FakeServer<Int, Int>().fetch)
+    let store = Store<Int, Int>(.ofPartial(FakeServer<Int, Int>().fetch))
     let watchers = (0..<100).map { index in (index, Recorder(store.stream(index % 10, .cacheOnly))) }
     for (_, watcher) in watchers { _ = watcher.take() }
     store.save(1, for: 3)
@@ -139,7 +139,7 @@ struct SharingTests {
   }
 
   @Test func `O4: a response of the network notifies each watcher once`() {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     let watcher = Recorder(store.stream("a", .cacheOnly))
     let fetch = Recorder(store.get("a", .networkOnly))
     _ = watcher.take()
@@ -148,7 +148,7 @@ struct SharingTests {
   }
 
   @Test func `O3: a late subscriber gets the current value, later ones in order, and the last`() throws {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     for round in 0..<TestScale.count(500, long: 100_000) {
       let key = "\(round % 7)"
       store.save(0, for: key)
@@ -170,7 +170,7 @@ struct SharingTests {
   }
 
   @Test func `a write inside a watcher's callback is seen after it, and the latest one by all`() {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     let inside = store.stream("a", .cacheOnly).subscribe(onNext: { snapshot in
       if let value = snapshot.value, value < 5 { store.save(value + 1, for: "a") }
     })
@@ -182,7 +182,7 @@ struct SharingTests {
   }
 
   @Test func `a late response does not overwrite a value that was saved since its request began`() {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     let get = Recorder(store.get("a", .networkOnly))
     store.save(2, for: "a")
     server[0].answer(1)
@@ -191,7 +191,7 @@ struct SharingTests {
   }
 
   @Test func `a late response that a write has superseded is not shown either, when that was removed`() {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     let watcher = Recorder(store.stream("a", .cacheOnly))
     let get = Recorder(store.get("a", .networkOnly))
     store.save(2, for: "a")
@@ -201,7 +201,7 @@ struct SharingTests {
   }
 
   @Test func `reads are counted, and writes are not`() {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     for value in 0..<5 { store.save(value, for: "a") }
     store.update("a") { $0 += 1 }
     store.invalidate("a")
@@ -217,7 +217,7 @@ struct SharingTests {
     let (store, weakly) = { () -> (Store<String, Canary>, Weak) in
       var configuration = StoreConfiguration<Canary>()
       configuration.memoryCount = 1
-      let store = Store<String, Canary>(configuration: configuration) { _ in .just(Canary()) }
+      let store = Store<String, Canary>(.ofStream { _ in .just(Canary()) }, configuration: configuration)
       let canary = Canary()
       let weakly = Weak(canary)
       store.save(canary, for: "a")

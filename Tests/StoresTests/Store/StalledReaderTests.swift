@@ -11,7 +11,7 @@ import Testing
   private let truth = MemoryTruth<String, String>()
   private let gate = DispatchSemaphore(value: 0)
 
-  private func store() -> Store<String, String> { Store(partialFetch: network.fetch, sourceOfTruth: truth) }
+  private func store() -> Store<String, String> { Store(.ofPartial(network.fetch), storage: .source(truth)) }
 
   @Test(arguments: [true, false]) func `E1: a reader that stalls stops no other one`(isSuccess: Bool) async throws {
     let store = store()
@@ -39,7 +39,7 @@ import Testing
 
   @Test func `E1: readers that stall at what is written to files keep no thread of Swift's pool`() async throws {
     let folder = TemporaryFolder()
-    let store = Store(partialFetch: network.fetch, sourceOfTruth: try DiskCache(folder: folder.url))
+    let store = Store(.ofPartial(network.fetch), storage: .source(try DiskCache(folder: folder.url)))
     let (count, entered) = (16, Monitor(0))
     let stalled = (0..<count).map { number in
       store.get("\(number)", .networkOnly).subscribe(onNext: { _ in

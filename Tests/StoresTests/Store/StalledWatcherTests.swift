@@ -10,7 +10,7 @@ import Testing
   private let server = FakeServer<String, Counted>()
 
   @Test func `O2: a watcher that stalls stops no other, and keeps its latest state alone`() throws {
-    let store = Store<String, Counted>(partialFetch: server.fetch)
+    let store = Store<String, Counted>(.ofPartial(server.fetch))
     let live = Mutable(0)
     let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let seen = Mutable<[Int]>([])
@@ -46,7 +46,7 @@ import Testing
       DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
     )
     do {
-      let store = Store<String, Counted>(partialFetch: server.fetch)
+      let store = Store<String, Counted>(.ofPartial(server.fetch))
       let stalled = store.stream("k", .cacheOnly).subscribe(onNext: { snapshot in
         guard snapshot.value != nil else { return }
         entered.signal()
@@ -70,7 +70,7 @@ import Testing
     let server = FakeServer<String, Int>()
     var configuration = StoreConfiguration<Int>()
     configuration.isCacheable = { $0 != 7 }
-    let store = Store(partialFetch: server.fetch, configuration: configuration)
+    let store = Store(.ofPartial(server.fetch), configuration: configuration)
     store.save(0, for: "k")
     let (seen, isDue) = (Mutable<[Int?]>([]), Mutable(true))
     let watch = store.stream("k", .networkOnly).subscribe(onNext: { snapshot in
@@ -87,7 +87,7 @@ import Testing
 
   @Test func `E1: a watcher that stalls stops no other one, no reader, no request and no write`() async throws {
     let (truth, network) = (MemoryTruth<String, Int>(), FakeServer<String, Int>())
-    let store = Store(partialFetch: network.fetch, sourceOfTruth: truth)
+    let store = Store(.ofPartial(network.fetch), storage: .source(truth))
     let gate = DispatchSemaphore(value: 0)
     let stalled = (0..<3).map { _ in
       store.stream("k", .cacheOnly).subscribe(onNext: { if $0.value == 1 { gate.wait() } })

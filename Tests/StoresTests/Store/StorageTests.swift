@@ -146,7 +146,7 @@ struct StorageTests {
     async throws
   {
     let group = StoreGroup<String, String, String> { [server, folder] partition in
-      Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
+      Store(.ofPartial(server.fetch), storage: .source(try DiskCache(folder: folder.url, partition: partition)))
     }
     let (mei, tom) = (try group.store(for: "mei"), try group.store(for: "tom"))
     await mei.save("mei's", for: "k")
@@ -175,8 +175,8 @@ struct StorageTests {
       var configuration = StoreConfiguration<String>()
       configuration.writing = .behind
       return Store(
-        partialFetch: server.fetch, configuration: configuration,
-        sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
+        .ofPartial(server.fetch), storage: .source(try DiskCache(folder: folder.url, partition: partition)),
+        configuration: configuration)
     }
     weak var old: Store<String, String>?
     do {
@@ -201,7 +201,7 @@ struct StorageTests {
       configuration.writing = writing
       let cache = try DiskCache<String, String>(
         folder: folder.url, partition: partition, coder: .json, fileSystem: files)
-      return Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: cache)
+      return Store(.ofPartial(server.fetch), storage: .source(cache), configuration: configuration)
     }
     let store = try group.store(for: "mei")
     await store.save("v", for: "k")
@@ -226,7 +226,7 @@ struct StorageTests {
     let isBroken = Mutable(true)
     let group = StoreGroup<String, String, String> { [server, folder] partition in
       if isBroken.value { throw Failure() }
-      return Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
+      return Store(.ofPartial(server.fetch), storage: .source(try DiskCache(folder: folder.url, partition: partition)))
     }
     #expect(throws: Failure.self) { try group.store(for: "mei") }
     await #expect(throws: Failure.self) { try await group.signOut("mei") }
@@ -245,7 +245,6 @@ extension TemporaryFolder {
   ) throws -> Store<String, String> {
     var configuration = StoreConfiguration<String>()
     change(&configuration)
-    return Store(
-      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: try DiskCache(folder: url))
+    return Store(.ofPartial(server.fetch), storage: .source(try DiskCache(folder: url)), configuration: configuration)
   }
 }

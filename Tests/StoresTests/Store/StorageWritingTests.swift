@@ -18,7 +18,7 @@ struct StorageWritingTests {
     var configuration = StoreConfiguration<String>()
     configuration.writing = .behind
     configuration.memoryCount = 1
-    let store = Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
+    let store = Store(.ofPartial(server.fetch), storage: .source(truth), configuration: configuration)
     for key in ["a", "b", "c"] { await store.save(key, for: key) }
     await store.remove("b")
     let change = Recorder(
@@ -45,7 +45,7 @@ struct StorageWritingTests {
 
   @Test func `D8: two sign-outs at once both return when the files are gone`() {
     let truth = SlowlyRemoved()
-    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    let store = Store(.ofPartial(server.fetch), storage: .source(truth))
     let ended = DispatchSemaphore(value: 0)
     func signOut() { store.perform { $0.signOut { _ in ended.signal() } } }
     signOut()
@@ -98,7 +98,7 @@ struct StorageWritingTests {
 
   @Test func `a reader that blocks the response to one request delays no other's`() throws {
     let truth = GatedTruth()
-    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    let store = Store(.ofPartial(server.fetch), storage: .source(truth))
     let (isFirstWritten, isSecondKept, isThirdKept, isThirdAnswered) = (
       truth.isWriting, DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
     )
@@ -134,7 +134,7 @@ struct StorageWritingTests {
   }
 
   @Test func `a value that cannot be written through is still delivered to its reader, and to the live streams`() {
-    let store = Store<String, String>(partialFetch: server.fetch, sourceOfTruth: Broken())
+    let store = Store<String, String>(.ofPartial(server.fetch), storage: .source(Broken()))
     let watch = Recorder(store.stream("k", .cacheOnly))
     let get = Recorder(store.get("k", .networkOnly))
     server[0].answer("v")
@@ -165,7 +165,7 @@ struct StorageWritingTests {
       var configuration = StoreConfiguration<Int>()
       configuration.writing = writing
       configuration.memoryCount = 2
-      let store = Store(configuration: configuration, sourceOfTruth: truth) { key in .just(key * 1_000) }
+      let store = Store(.ofStream { key in .just(key * 1_000) }, storage: .source(truth), configuration: configuration)
       let watchers = (0..<4).map { Recorder(store.stream($0, .cacheOnly)) }
       try race(6) { thread in
         var random = SplitMix(seed: UInt64(round * 6 + thread))
@@ -197,7 +197,7 @@ struct StorageWritingTests {
     configuration.writing = .behind
     configuration.onStorageError = { error in errors.update { $0.append("\(error)") } }
     let store = Store<String, String>(
-      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: Broken())
+      .ofPartial(server.fetch), storage: .source(Broken()), configuration: configuration)
     let get = Recorder(store.get("k", .cacheFirst))
     server[0].answer("v")
     #expect(get.brief() == ["v network"])

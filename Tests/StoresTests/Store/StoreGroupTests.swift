@@ -19,7 +19,7 @@ struct StoreGroupTests {
     idleTimeout: Duration? = .seconds(60), maximumCount: Int = 100
   ) -> StoreGroup<Account, String, Int> {
     StoreGroup(idleTimeout: idleTimeout, maximumCount: maximumCount, scheduler: scheduler) { _ in
-      Store(partialFetch: server.fetch)
+      Store(.ofPartial(server.fetch))
     }
   }
 
@@ -29,7 +29,7 @@ struct StoreGroupTests {
     let truth = MemoryTruth<String, Int>()
     var configuration = StoreConfiguration<Int>()
     configuration.writing = .behind
-    let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
+    let store = Store<String, Int>(.ofPartial(server.fetch), storage: .source(truth), configuration: configuration)
     let stream = Recorder(store.stream("a", .cacheFirst))
     let (values, read) = (Recorder(store.values("a")), Recorder(store.get("b", .networkOnly)))
     await store.save(1, for: "a")
@@ -51,7 +51,7 @@ struct StoreGroupTests {
   }
 
   @Test func `a stream completes after the snapshot that its subscriber is busy with`() async {
-    let store = Store<String, Int>(partialFetch: server.fetch)
+    let store = Store<String, Int>(.ofPartial(server.fetch))
     let snapshots = Mutable<[String]>([])
     let subscription = store.stream("a", .cacheOnly).subscribe(
       onNext: { snapshot in
@@ -111,10 +111,9 @@ struct StoreGroupTests {
     #expect(!next.isCompleted.value)
   }
 
-  @Test func `a group's type is inferred from its closure`() throws {
-    let group = StoreGroup { (account: String) in Store<Int, String> { key in .just("\(account) \(key)") } }
-    let read = Recorder(try group.store(for: "mei").cached(7))
-    #expect(read.take() == ["mei 7"])
+  @Test func `a group's type is inferred from its closure`() async throws {
+    let group = StoreGroup { (account: String) in Store<Int, String> { key in "\(account) \(key)" } }
+    #expect(try await group.store(for: "mei").cached(7).value == "mei 7")
   }
 
   @Test func `idle values leave the memory, and stay in the source of truth`() {
@@ -122,7 +121,7 @@ struct StoreGroupTests {
     var configuration = StoreConfiguration<Int>()
     configuration.clock = .scheduler(scheduler)
     configuration.idleTime = .seconds(40)
-    let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
+    let store = Store<String, Int>(.ofPartial(server.fetch), storage: .source(truth), configuration: configuration)
     for key in ["idle", "read", "watched"] { store.save(1, for: key) }
     let watcher = Recorder(store.stream("watched", .cacheOnly))
     for _ in 0..<5 {

@@ -5,7 +5,7 @@ public import Stores
 /// A table of an SQLite database, accessed with GRDB.swift, as the source of truth of a store.
 ///
 ///     let database = try DatabasePool.ofStores(at: path)
-///     let store = Store(sourceOfTruth: try GRDBStore<String, User>(database, partition: accountID)) { ... }
+///     let store = Store(.ofStream { ... }, storage: .source(try GRDBStore<String, User>(database, partition: accountID)))
 ///
 /// Keys and values are JSON. Any number of partitions, stores and processes may share one database. It should be one of
 /// their own: an application's migrator with `eraseDatabaseOnSchemaChange` takes a table that it does not know for a

@@ -32,9 +32,9 @@ import Testing
   @Test func `a store gives what another one has kept, where the network fails`() async throws {
     defer { remove() }
     let outage = RequestError(.cannotConnect, "Nobody listens.")
-    let first = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .just([1, 2, 3]) }
+    let first = Store(.ofStream { _ in .just([1, 2, 3]) }, storage: .source(try GRDBStore<String, [Int]>(open())))
     _ = try await first.fresh("numbers").value
-    let second = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .error(outage) }
+    let second = Store(.ofStream { _ in .error(outage) }, storage: .source(try GRDBStore<String, [Int]>(open())))
     let snapshot = try await second.get("numbers", .networkFirst).value
     #expect(snapshot.value == [1, 2, 3] && snapshot.source == .disk && snapshot.errors.count == 1)
   }
@@ -61,9 +61,8 @@ import Testing
     let errors = Mutex(0)
     var configuration = StoreConfiguration<Int>()
     configuration.onStorageError = { _ in errors.withLock { $0 += 1 } }
-    let store = Store<String, Int>(
-      configuration: configuration, sourceOfTruth: try GRDBStore<String, Int>(database)
-    ) { _ in .never() }
+    let store = Store(
+      .ofStream { _ in .never() }, storage: .source(try GRDBStore<String, Int>(database)), configuration: configuration)
     try await open().writeWithoutTransaction { other in
       try other.execute(sql: "BEGIN IMMEDIATE")
       store.save(1, for: "k")

@@ -73,7 +73,7 @@ struct ReadmeTests {
     let likes = UpdateMomentLikeSession(client: client)
     let repo = MomentsRepo(
       getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client), updateMomentLikeSession: likes)
-    let timelines = Store<String, MomentsDetails> { _ in .never() }
+    let timelines = Store<String, MomentsDetails>(.ofStream { _ in .never() })
     let outbox = try Outbox(folder: folder, partition: "0", session: likes)
     await #expect(throws: (any Error).self) {
       try await Samples.run(SocketTransport(), repo, outbox, timelines, Server(), logger: logger)

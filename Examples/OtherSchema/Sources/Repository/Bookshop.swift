@@ -12,9 +12,10 @@ public struct Bookshop: Sendable {
   /// Sends requests through a client.
   public init(client: APIClient) {
     self.client = client
-    searches = Store { search in
-      SearchBooksSession(text: search.text, sort: search.sort).data(on: client).map(\.searchBooks)
-    }
+    searches = Store(
+      .ofStream { search in
+        SearchBooksSession(text: search.text, sort: search.sort).data(on: client).map(\.searchBooks)
+      })
   }
 
   /// The latest first page of a search, and each new one. It sends no request.

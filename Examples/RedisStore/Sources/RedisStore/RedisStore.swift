@@ -7,7 +7,7 @@ import Synchronization
 ///
 ///     let redis = Redis(RedisServer(host: "cache"))
 ///     let tier = RedisStore<String, User>(redis, partition: account)
-///     let users = Store<String, User>(sourceOfTruth: tier) { id in
+///     let users = Store<String, User>(storage: .async(tier)) { id in
 ///       try await tier.fetch(id) { try await service.user(id) }  // by one process at a time
 ///     }
 ///

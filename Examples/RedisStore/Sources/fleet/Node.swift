@@ -19,7 +19,7 @@ final class Node: Sendable {
     var configuration = StoreConfiguration<String>()
     configuration.freshness.staleTime = staleTime
     configuration.backoff = nil
-    store = Store(configuration: configuration, sourceOfTruth: tier) { key in
+    store = Store(storage: .async(tier), configuration: configuration) { key in
       try await tier.fetch(key) {
         let number = try count(in: origin)
         try await Task.sleep(for: delay)

@@ -112,7 +112,7 @@ struct FleetTests {
     for redis in redis { redis.waitUntilConnected() }
     let tiers = zip(redis, ["anna", "ben"]).map { RedisStore<String, String>($0, partition: $1) }
     let stores = zip(tiers, ["anna", "ben"]).map { tier, name in
-      Store<String, String>(sourceOfTruth: tier) { key in
+      Store<String, String>(storage: .async(tier)) { key in
         try await tier.fetch(key) {
           // Both leases are taken at the same time.
           try await Task.sleep(for: .milliseconds(200))

@@ -43,7 +43,7 @@ struct RefusalTests {
   ) async throws {
     let redis = connected()
     let (tier, other) = (RedisStore<String, String>(redis), RedisStore<String, String>(connected()))
-    let users = Store<String, String>(sourceOfTruth: tier) { _ in .never() }
+    let users = Store<String, String>(.ofStream { _ in .never() }, storage: .async(tier))
     for key in ["marked", "removed"] { await users.save("old", for: key) }
     try refusal.begin(server)
     for number in 0..<25 { await users.save("new", for: "\(number)") }
@@ -90,7 +90,7 @@ struct RefusalTests {
   @Test func `reads by networkOnly are never answered from Redis`() async throws {
     let tier = RedisStore<String, String>(connected())
     let requests = Counter()
-    let users = Store<String, String>(sourceOfTruth: tier) { key in
+    let users = Store<String, String>(storage: .async(tier)) { key in
       try await tier.fetch(key) {
         "\(requests.next())"
       }

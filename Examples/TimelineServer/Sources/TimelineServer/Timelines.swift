@@ -28,11 +28,12 @@ struct Timelines: Sendable {
     stores = StoreGroup { _ in
       var configuration = StoreConfiguration<MomentsDetails>()
       configuration.freshness = Freshness(staleTime: staleTime)
-      return Store(configuration: configuration) { (userID: String, context: ReadContext) in
-        .deferred {
-          GetMomentsByUserIDSession(client: try client.acting(with: context[Token.self])).getMoments(userID: userID)
-        }
-      }
+      return Store(
+        .ofStream { (userID: String, context: ReadContext) in
+          .deferred {
+            GetMomentsByUserIDSession(client: try client.acting(with: context[Token.self])).getMoments(userID: userID)
+          }
+        }, configuration: configuration)
     }
   }
 
