@@ -9,10 +9,11 @@ public import Streams
 public struct MomentsRepo: MomentsRepoType {
   private let store: Store<MomentsKey, MomentsDetails>
   private let getMomentsConnectionSession: (any GetMomentsConnectionSessionType)?
-  private let updateMomentLikeSession: any UpdateMomentLikeSessionType
   private let postPhotoSession: (any PostPhotoSessionType)?
   private let momentLikedSession: (any MomentLikedSessionType)?
   private let outbox: Outbox<MomentLike, MomentsDetails>?
+  /// Sends a like, and shows it at once: through the outbox, if there is one.
+  private let sendLike: @Sendable (MomentLike) -> Observable<MomentsDetails>
   private let withLikes: @Sendable () -> Bool
 
   /// Makes a repository for one account at one endpoint.
@@ -44,15 +45,23 @@ public struct MomentsRepo: MomentsRepoType {
       }, storage: storage, configuration: configuration,
       keyForResponse: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
     self.getMomentsConnectionSession = getMomentsConnectionSession
-    self.updateMomentLikeSession = updateMomentLikeSession
     self.postPhotoSession = postPhotoSession
     self.momentLikedSession = momentLikedSession
     self.outbox = outbox
     self.withLikes = withLikes
-    guard let outbox else { return }
-    store.show(
-      outbox, change: { like, _, details in details.applying(like) },
-      keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
+    let change: @Sendable (MomentLike) -> StoreChange<MomentsKey, MomentsDetails, MomentsDetails> = { like in
+      .ofAll(keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) }) { _, details in details.applying(like) }
+    }
+    if let outbox {
+      store.show(outbox, change: change)
+      sendLike = { like in outbox.submit(like) }
+    } else {
+      sendLike = { [store] like in
+        store.mutate(change(like)) {
+          updateMomentLikeSession.updateLike(like.isLiked, momentID: like.momentID, fromUserID: like.userID)
+        }
+      }
+    }
   }
 
   /// Makes a repository for one account on the sessions of one client.
@@ -112,12 +121,7 @@ public struct MomentsRepo: MomentsRepoType {
   /// it. With an outbox, this fails with ``OutboxError/queued(because:)`` if the like will be sent later; it is shown
   /// all the same. Each accepted like reads all timelines in the source of truth that are not in memory.
   public func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
-    let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID)
-    if let outbox { return outbox.submit(like) }
-    return store.mutateAll(
-      optimistic: { _, details in details.applying(like) },
-      send: { updateMomentLikeSession.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID) },
-      keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
+    sendLike(MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID))
   }
 
   /// Posts a photo: a cold stream of the new moment, which is then the first of the user's cached timeline.

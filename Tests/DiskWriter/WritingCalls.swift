@@ -64,21 +64,19 @@ package enum WritingCall: String, CaseIterable, Sendable {
     case .remove: await store.remove("k")
     case .clear: try await store.clear()
     case .refusal: _ = try? await store.fresh("k").value
-    case .mutate: _ = try await store.mutate("k", optimistic: { _ in "new" }, send: { .just("new") }).value
+    case .mutate: _ = try await store.mutate(.of("k") { _ in "new" }, send: { .just("new") }).value
     case .mutateAll:
-      _ = try await store.mutateAll(
-        optimistic: { _, _ in "new" }, send: { .just("new") }, keyForResponse: { _ in "k" }
-      ).value
-    case .mutateAllElsewhere: _ = try await store.mutateAll(optimistic: { _, _ in "new" }, send: { .just(7) }).value
+      _ = try await store.mutate(.ofAll(keyForResponse: { _ in "k" }) { _, _ in "new" }, send: { .just("new") }).value
+    case .mutateAllElsewhere: _ = try await store.mutate(.ofAll { _, _ in "new" }, send: { .just(7) }).value
     case .show:
       let outbox = try Outbox<String, String>(
         folder: folder, partition: "", isIdempotent: { _ in true }, send: { _, _ in .just("new") })
-      store.show(outbox, change: { _, _, _ in "new" }, keyForResponse: { _ in "k" })
+      store.show(outbox) { _ in .ofAll(keyForResponse: { _ in "k" }) { _, _ in "new" } }
       _ = try await outbox.submit("new").value
     case .showElsewhere:
       let outbox = try Outbox<String, Int>(
         folder: folder, partition: "", isIdempotent: { _ in true }, send: { _, _ in .just(7) })
-      store.show(outbox) { _, _, _ in "new" }
+      store.show(outbox) { _ in .ofAll { _, _ in "new" } }
       _ = try await outbox.submit("new").value
     }
   }

@@ -251,7 +251,7 @@ enum Samples {
       storage: .source(cache), configuration: configuration)
     let snapshot = try await users.get(0, .networkFirst).value  // the cached value if the network fails
     print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet")
-    let rename = users.mutate(0, optimistic: { $0.map { User(id: $0.id, name: "Mei") } }) {
+    let rename = users.mutate(.of(0) { $0.map { User(id: $0.id, name: "Mei") } }) {
       RenameUser(id: "0", parameters: .init(name: "Mei")).put(on: api)
     }  // shown and sent when somebody subscribes
     await users.flush()  // before the process ends: all writes are then on disk

@@ -11,7 +11,7 @@ extension Outbox {
   func dismiss(_ entry: Entry, _ error: any Error, _ report: inout OutboxReport<Mutation>) async throws -> Bool {
     guard let waiter = takeWaiter(entry.id) else { return false }
     do {
-      let failure = try await onQueue { try self.end(entry, .withdrawn(entry)) }
+      let failure = try await onQueue { try self.end(entry, .withdrawn(entry), forStores: .refused(entry, error)) }
       report.error = failure ?? report.error
       fail(waiter, error)
       return true

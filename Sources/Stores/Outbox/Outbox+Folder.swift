@@ -126,9 +126,11 @@ extension Outbox {
 
   /// Removes a finished entry and notifies observers. If it cannot be removed, returns the error; the entry is not sent
   /// again in any case. Throws ``OutboxError/signedOut`` instead.
+  /// - Parameter forStores: What stores that show the entry learn instead.
   @discardableResult
   func end(
-    _ entry: Entry, _ change: OutboxChange<Mutation, Response>
+    _ entry: Entry, _ change: OutboxChange<Mutation, Response>,
+    forStores: OutboxChange<Mutation, Response>? = nil
   ) throws -> (any Error)? {
     var failure: (any Error)?
     do {
@@ -139,12 +141,15 @@ extension Outbox {
       state.withLock { _ = $0.over.insert(entry.name) }
       failure = error
     }
-    forget(entry, change)
+    forget(entry, change, forStores: forStores)
     return failure
   }
 
   /// Forgets an entry that is no longer on disk, and notifies observers of what became of it.
-  func forget(_ entry: Entry, _ change: OutboxChange<Mutation, Response>) {
-    if state.withLock({ $0.known.replace(entry.name, with: nil) }) != nil { board.report(change) }
+  func forget(
+    _ entry: Entry, _ change: OutboxChange<Mutation, Response>,
+    forStores: OutboxChange<Mutation, Response>? = nil
+  ) {
+    if state.withLock({ $0.known.replace(entry.name, with: nil) }) != nil { board.report(change, forStores: forStores) }
   }
 }

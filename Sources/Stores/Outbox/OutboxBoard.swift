@@ -17,7 +17,8 @@ final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: Senda
   private let runner = EffectRunner(patience: .milliseconds(100))
 
   /// Notifies all watchers of a change.
-  func report(_ change: Change) { perform { $0.report(change) } }
+  /// - Parameter forStores: What stores are notified of instead: why the server has refused a withdrawn entry, say.
+  func report(_ change: Change, forStores: Change? = nil) { perform { $0.report(change, forStores: forStores) } }
 
   /// Lets the stores that show the outbox know that the server has refused the account, while an entry waits.
   func report(refusal: RequestError) { perform { $0.report(refusal) } }
@@ -92,7 +93,7 @@ extension OutboxBoard {
     /// What is released after the lock is: its last release may run the user's code.
     var garbage: [any Sendable] = []
 
-    mutating func report(_ change: Change) {
+    mutating func report(_ change: Change, forStores: Change?) {
       if case .added(let entry) = change, !isOver {
         garbage.append(waiting.updateValue(entry, forKey: entry.name))
       } else {
@@ -100,7 +101,9 @@ extension OutboxBoard {
       }
       // Stores have the response.
       let isSent = if case .sent = change { true } else { false }
-      for watcher in watchers where !(isSent && watcher.isStore) { post(.change(change, done: {}), to: watcher) }
+      for watcher in watchers where !(isSent && watcher.isStore) {
+        post(.change(watcher.isStore ? forStores ?? change : change, done: {}), to: watcher)
+      }
     }
 
     mutating func report(_ refusal: RequestError) {

@@ -5,48 +5,30 @@ extension Store {
   /// Shows what waits in an outbox on top of cached values, in all reads: from now on, until each entry is sent,
   /// refused or withdrawn, or the account is signed out. Includes entries added by earlier processes.
   ///
+  ///     users.show(outbox) { rename in .of(rename.id) { user in user?.renamed(rename.name) } }
+  ///
   /// The outbox reports a mutation as sent, and removes it from disk, when its response or change is in the source of
   /// truth, unless ``StoreConfiguration/writing`` is `behind`: so neither is lost, however the process ends.
   ///
   /// If the server refuses the account (401), the entry waits, and cached values are hidden as after a refused request.
   ///
-  /// The response replaces the change in one step, as in ``mutateAll(optimistic:send:keyForResponse:)``. It also
-  /// replaces a cached value that was requested while the change was being sent: changes are sent one after the other,
-  /// so it is the newer one. Until then, the store keeps the outbox alive; the outbox does not keep the store alive: when
-  /// the store is released, nothing more is shown, and no response is cached.
+  /// The response replaces the change in one step, as in ``mutate(_:send:)``. It also replaces a cached value that was
+  /// requested while the change was being sent: changes are sent one after the other, so it is the newer one. Until
+  /// then, the store keeps the outbox alive; the outbox does not keep the store alive: when the store is released,
+  /// nothing more is shown, and no response is cached.
+  ///
+  /// If the response is no value of this store, the change is applied to every cached value once the server has accepted
+  /// a mutation that this outbox sent. If another process sent it, it is no longer shown; call `invalidate(_:)` when
+  /// ``Outbox/changes`` reports that an entry was withdrawn.
   /// - Parameters:
   ///   - outbox: The outbox.
-  ///   - change: The value of a key, changed by a mutation; `nil` if the mutation does not affect it.
-  ///   - keyForResponse: The key of the value in the response.
+  ///   - change: The change that a mutation makes. Called on any thread, without a lock held, and again when the response
+  ///     has come.
   /// - Returns: Stops showing the changes when disposed. Releasing it does not.
   @discardableResult
-  public func show<Mutation>(
-    _ outbox: Outbox<Mutation, Value>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
-    keyForResponse: @escaping @Sendable (Value) -> Key
-  ) -> any Disposable {
-    show(outbox, change: change) { store, layer, value, steps, completion in
-      store.commit(layer, response: (keyForResponse(value), value), in: steps, completion: completion)
-    }
-  }
-
-  /// The same for an outbox whose responses are no values of this store: once the server has accepted a mutation that
-  /// this outbox sent, its change is applied to every cached value. If another process sent it, it is no longer shown;
-  /// call `invalidate(_:)` when ``Outbox/changes`` reports that an entry was withdrawn.
-  @discardableResult
   public func show<Mutation, Response>(
-    _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?
-  ) -> any Disposable {
-    show(outbox, change: change) { store, layer, _, steps, completion in
-      store.commit(layer, response: nil, in: steps, completion: completion)
-    }
-  }
-
-  private func show<Mutation, Response>(
-    _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
-    commit:
-      @escaping @Sendable (
-        Store<Key, Value>, Layer<Key, Value>, Response, Steps<Key, Value>, @escaping WriteCompletion
-      ) -> Void
+    _ outbox: Outbox<Mutation, Response>,
+    change: @escaping @Sendable (Mutation) -> StoreChange<Key, Value, Response>
   ) -> any Disposable {
     let layers = OutboxLayers<Key, Value>(of: outbox)
     let watching = outbox.showing(
@@ -58,14 +40,17 @@ extension Store {
         }
         switch event {
         case .added(let entry):
-          let layer = self.addLayer(key: nil, isInOrder: true, in: steps) { key, value in
-            value.flatMap { change(entry.mutation, key, $0) }
-          }
+          let layer = self.addLayer(change(entry.mutation), isInOrder: true, in: steps)
           if let unused = layer.flatMap({ layers.add(entry.id, $0) }) { self.removeLayers([unused], in: steps) }
           done()
-        case .sent(let entry, let value):
+        case .sent(let entry, let response):
+          guard let layer = layers.take(entry.id) else {
+            done()
+            break
+          }
           // That it could not be written is reported by the store, and no reason to send the mutation again.
-          if let layer = layers.take(entry.id) { commit(self, layer, value, steps) { _ in done() } } else { done() }
+          let value = change(entry.mutation).valueInResponse(response)
+          self.commit(layer, response: value, in: steps) { _ in done() }
         case .refused(let entry, let error):
           if let layer = layers.take(entry.id) { self.reject(layer, error, in: steps) { _ in } }
           done()

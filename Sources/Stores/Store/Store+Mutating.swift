@@ -4,9 +4,11 @@ public import Streams
 import SystemBase
 
 extension Store {
-  /// A cold stream that changes a value on the server, and shows the change at once.
+  /// A cold stream that changes something on the server, and shows the change at once.
   ///
-  /// On subscription, `optimistic` is added as a layer over the cached value, and `send` is subscribed to. The response
+  ///     users.mutate(.of("7") { user in user?.renamed("Mei") }) { RenameUser(id: "7", name: "Mei").put(on: client) }
+  ///
+  /// On subscription, the change is added as a layer over cached values, and `send` is subscribed to. The response
   /// replaces both in one step. If a value has been cached meanwhile that was written or requested after the change
   /// began, the response may be older than that value; then the change is applied to that value instead, and the result
   /// is stale: it is requested again for its watchers, as by `invalidate(_:)`. A failure removes the layer, and fails
@@ -14,65 +16,19 @@ extension Store {
   /// before it, and they may end in any order. Disposing removes the layer; the server may have made the change
   /// nonetheless, so `invalidate(_:)` the key if it matters. A `send` that ends late, such as one that waits for a
   /// network, keeps the layer until then.
-  /// - Parameters:
-  ///   - key: Whose value it is.
-  ///   - optimistic: The changed value; `nil` leaves it as it is. Called for each new value below, on any thread, and
-  ///     maybe for one that has the change already: it should set what changes, not count or append.
-  ///   - send: Makes the request; the stream's first element is the new value.
-  public func mutate(
-    _ key: Key, optimistic: @escaping @Sendable (Value?) -> Value?,
-    send: @escaping @Sendable () -> Observable<Value>
-  ) -> Observable<Value> {
-    mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send) { layer, value, completion in
-      self.commit(layer, response: (key, value), completion: completion)
-    }
-  }
-
-  /// The same for a change that may affect any cached value.
   ///
-  /// Once the server has accepted the change, it is applied to every cached value, on the thread of the response.
-  /// Values that are not in memory are read from the source of truth, so this takes time in proportion to its number of
-  /// records.
+  /// Once the server has accepted a change that may affect any value, it is applied to every cached value, on the thread
+  /// of the response. Values that are not in memory are read from the source of truth, so this takes time in proportion
+  /// to its number of records.
   /// - Parameters:
-  ///   - optimistic: The changed value of a key; `nil` if the change does not affect it. It may be called for a value
-  ///     that has the change already, as in ``mutate(_:optimistic:send:)``.
-  ///   - send: Makes the request; the stream's first element is the new value of one key.
-  ///   - keyForResponse: The key of that value. To all other values the change itself is applied once the server has
-  ///     accepted it.
-  public func mutateAll(
-    optimistic: @escaping @Sendable (Key, Value) -> Value?, send: @escaping @Sendable () -> Observable<Value>,
-    keyForResponse: @escaping @Sendable (Value) -> Key
-  ) -> Observable<Value> {
-    mutate(
-      layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send
-    ) { layer, value, completion in
-      self.commit(layer, response: (keyForResponse(value), value), completion: completion)
-    }
-  }
-
-  /// The same for a change whose response is no value of this store, such as that of another store's mutation: once the
-  /// server has accepted the change, it is applied to every cached value. A value that was requested after the change
-  /// began may have the change already, or not: it is requested again for its watchers, as by `invalidate(_:)`.
-  ///
-  ///     products.mutateAll(optimistic: { id, product in id == bought ? product.reserved(by: user) : nil }) {
-  ///       carts.mutate(user, optimistic: { $0?.with(bought) }) { AddToCart(id: bought).post(on: client) }
-  ///     }
-  public func mutateAll<Response: Sendable>(
-    optimistic: @escaping @Sendable (Key, Value) -> Value?, send: @escaping @Sendable () -> Observable<Response>
-  ) -> Observable<Response> {
-    mutate(
-      layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send
-    ) { layer, _, completion in self.commit(layer, response: nil, completion: completion) }
-  }
-
-  private func mutate<Response: Sendable>(
-    layerKey: Key?, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
-    send: @escaping @Sendable () -> Observable<Response>,
-    commit: @escaping @Sendable (Layer<Key, Value>, Response, @escaping WriteCompletion) -> Void
+  ///   - change: What is shown, and where the response belongs.
+  ///   - send: Makes the request; the stream's first element is the response.
+  public func mutate<Response: Sendable>(
+    _ change: StoreChange<Key, Value, Response>, send: @escaping @Sendable () -> Observable<Response>
   ) -> Observable<Response> {
     .create { observer in
       // Checked again, since a watcher that is shown the change may sign out.
-      guard let layer = self.addLayer(key: layerKey, optimistic), self.ending == nil else {
+      guard let layer = self.addLayer(change), self.ending == nil else {
         observer.onError(self.ending ?? .signedOut)
         return Disposables.create()
       }
@@ -80,7 +36,7 @@ extension Store {
         orFail: self.ending ?? .noResponse
       ).subscribe(
         onNext: { response in
-          commit(layer, response) { error in
+          self.commit(layer, response: change.valueInResponse(response)) { error in
             if let error { return observer.onError(error) }
             observer.onNext(response)
             observer.onCompleted()
@@ -95,13 +51,13 @@ extension Store {
   private var ending: StoreError? { perform { $0.ending } }
 
   /// Shows a change over cached values until it is removed or committed; returns `nil` after the store's end.
-  func addLayer(
-    key: Key?, isInOrder: Bool = false, in steps: Steps<Key, Value>? = nil,
-    _ apply: @escaping @Sendable (Key, Value?) -> Value?
+  /// - Parameter isInOrder: Whether changes of this kind are sent one after the other.
+  func addLayer<Response>(
+    _ change: StoreChange<Key, Value, Response>, isInOrder: Bool = false, in steps: Steps<Key, Value>? = nil
   ) -> Layer<Key, Value>? {
     perform(in: steps) { state in
       if state.ending != nil { return nil }
-      let layer = Layer(id: state.nextNumber(), key: key, isInOrder: isInOrder, apply: apply)
+      let layer = Layer(id: state.nextNumber(), key: change.key, isInOrder: isInOrder, apply: change.apply)
       state.add(layer)
       return layer
     }
@@ -122,7 +78,7 @@ extension Store {
     end(steps)
   }
 
-  /// The same as a part of a change in several steps.
+  /// Commits a change as a part of one in several steps, whose effects are carried out after the last one.
   func commit(
     _ layer: Layer<Key, Value>, response: (key: Key, value: Value)?, in steps: Steps<Key, Value>,
     completion: @escaping WriteCompletion
@@ -199,18 +155,22 @@ extension Store {
 
   /// Stops showing a change that the server has not accepted. A refusal has the effect of one of a request; it completes
   /// when that is in the source of truth.
+  func reject(_ layer: Layer<Key, Value>, _ error: any Error, completion: @escaping WriteCompletion) {
+    let steps = Steps<Key, Value>()
+    reject(layer, error, in: steps, completion: completion)
+    end(steps)
+  }
+
+  /// Rejects a change as a part of one in several steps, whose effects are carried out after the last one.
   func reject(
-    _ layer: Layer<Key, Value>, _ error: any Error, in steps: Steps<Key, Value>? = nil,
-    completion: @escaping WriteCompletion
+    _ layer: Layer<Key, Value>, _ error: any Error, in steps: Steps<Key, Value>, completion: @escaping WriteCompletion
   ) {
     perform(in: steps) { $0.removeLayer(layer.id) }
     apply(error, of: layer.key, in: steps, completion: completion)
   }
 
   /// Carries out the effect of a refusal of a mutation: of a key, or of all.
-  func apply(
-    _ error: any Error, of key: Key?, in steps: Steps<Key, Value>? = nil, completion: @escaping WriteCompletion
-  ) {
+  func apply(_ error: any Error, of key: Key?, in steps: Steps<Key, Value>, completion: @escaping WriteCompletion) {
     let failure = RequestError(wrapping: error)
     guard !configuration.mayServeStale(failure), failure.isUnauthenticated || failure.isForbidden else {
       return completion(nil)

@@ -42,9 +42,9 @@ import Testing
     },
     Call("get") { store, _ in _ = try await store.get("new", .networkOnly).value },
     Call("a failing get") { store, _ in _ = try? await store.get("forbidden", .networkOnly).value },
-    Call("mutate") { store, _ in _ = try await store.mutate("k", optimistic: { $0 }, send: { .just("w") }).value },
+    Call("mutate") { store, _ in _ = try await store.mutate(.of("k") { $0 }, send: { .just("w") }).value },
     Call("mutateAll") { store, _ in
-      _ = try await store.mutateAll(optimistic: { $1 + "w" }, send: { Observable<Int>.just(1) }).value
+      _ = try await store.mutate(.ofAll { $1 + "w" }, send: { Observable<Int>.just(1) }).value
     },
     Call("follow") { store, _ in
       let live = Observable<LiveEvent<String>>.from([.connected, .value("w"), .dropped(1)])

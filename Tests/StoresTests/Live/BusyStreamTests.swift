@@ -51,7 +51,7 @@ import Testing
   @Test func `L8: what is pushed while a mutation is sent is not lost by its response`() {
     server[0].answer(1)
     let mutations = FakeServer<String, Int>()
-    let change = Recorder(store.mutate("k", optimistic: { _ in 2 }) { mutations.fetch("k").map(\.value) })
+    let change = Recorder(store.mutate(.of("k") { _ in 2 }) { mutations.fetch("k").map(\.value) })
     let read = Recorder(store.get("k", .networkOnly))
     events.onNext(.value(5))
     mutations[0].answer(2)

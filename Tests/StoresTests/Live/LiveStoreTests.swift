@@ -154,7 +154,7 @@ import Testing
     let watcher = Recorder(store.values("k"))
     let answer = PublishSubject<String>()
     let change = Recorder(
-      store.mutate("k", optimistic: { $0.map { $0 + "!" } }, send: { answer.asObservable() }))
+      store.mutate(.of("k") { $0.map { $0 + "!" } }, send: { answer.asObservable() }))
     events.onNext(.value("a"))
     answer.onError(Failure())
     #expect(watcher.take() == ["", "!", "a!", "a"])

@@ -116,8 +116,8 @@ private struct ModelRun {
       let send = { @Sendable [mutations] in mutations.fetch(key).map(\.value) }
       let change =
         isForAll
-        ? store.mutateAll(optimistic: { $1 + added }, send: send, keyForResponse: { _ in key })
-        : store.mutate(key, optimistic: { $0.map { $0 + added } }, send: send)
+        ? store.mutate(.ofAll(keyForResponse: { _ in key }) { $1 + added }, send: send)
+        : store.mutate(.of(key) { $0.map { $0 + added } }, send: send)
       changes.append((id, key, Recorder(change), request))
       model.change(id, isForAll ? nil : key, adding: added)
       return isForAll ? "mutate all, answered with \(key)" : "mutate \(key)"

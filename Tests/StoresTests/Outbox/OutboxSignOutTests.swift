@@ -130,7 +130,7 @@ import Testing
     #expect(changes.isCompleted.value)
     let store = Store<String, String>(.ofStream { _ in .never() })
     await store.save("v", for: "k")
-    store.show(outbox, change: { _, _, value in value + "!" }, keyForResponse: { _ in "k" })
+    store.show(outbox) { _ in .ofAll(keyForResponse: { _ in "k" }) { _, value in value + "!" } }
     #expect(store.peek("k")?.value == "v")
   }
 
@@ -139,7 +139,7 @@ import Testing
     let outbox = try folder.outbox(server)
     let store = Store<String, String>(.ofStream { _ in .never() })
     for key in ["k", "l"] { await store.save("v", for: key) }
-    store.show(outbox, change: { _, _, _ in nil }, keyForResponse: { _ in "k" })
+    store.show(outbox) { _ in .ofAll(keyForResponse: { _ in "k" }) { _, _ in nil } }
     server.set(.fails(RequestError(.httpStatus, "Who?", status: 401)))
     #expect(await outbox.outcome("a") == "queued: HTTP status")
     #expect(store.peek("k") == nil && store.peek("l") == nil)

@@ -73,7 +73,7 @@ import Testing
     ]
     for store in stores {
       await store.save("v", for: "k")
-      store.show(outbox, change: { mutation, _, value in "\(value) \(mutation)" }, keyForResponse: { _ in "k" })
+      store.show(outbox) { mutation in .ofAll(keyForResponse: { _ in "k" }) { _, value in "\(value) \(mutation)" } }
     }
     let entered = Mutable(false)
     let stalled = stores[0].stream("k", .cacheOnly).subscribe(onNext: { [gate] snapshot in

@@ -20,9 +20,11 @@ private struct World {
     self.server = server
     outbox = try folder.outbox(server)
     store = Store(.ofPartial { fetches.fetch($0) }, storage: truth.map { .source($0) } ?? .memory)
-    store.show(
-      outbox, change: { mutation, key, value in mutation.hasPrefix(key) ? "\(value)+\(mutation)" : nil },
-      keyForResponse: { String($0.dropFirst(4).prefix(1)) })
+    store.show(outbox) { mutation in
+      .ofAll(keyForResponse: { String($0.dropFirst(4).prefix(1)) }) { key, value in
+        mutation.hasPrefix(key) ? "\(value)+\(mutation)" : nil
+      }
+    }
   }
 }
 
@@ -142,7 +144,9 @@ private struct World {
   @Test func `disposing ends the showing`() async throws {
     let store = Store<String, String>(.ofPartial { _ in .never() })
     let outbox = try folder.outbox(server)
-    let showing = store.show(outbox, change: { mutation, _, value in value + mutation }, keyForResponse: { _ in "" })
+    let showing = store.show(outbox) { mutation in
+      .ofAll(keyForResponse: { _ in "" }) { _, value in value + mutation }
+    }
     await store.save("A", for: "a")
     server.set(.isAway)
     _ = await outbox.outcome("1")
@@ -158,12 +162,12 @@ private struct World {
     let showing = Mutable<(any Disposable)?>(nil)
     await store.save("A", for: "a")
     let watcher = Recorder(store.stream("a", .cacheOnly))
-    let disposable = store.show(
-      outbox,
-      change: { mutation, _, value in
+    let disposable = store.show(outbox) { mutation in
+      .ofAll(keyForResponse: { _ in "" }) { _, value in
         showing.value?.dispose()
         return value + mutation
-      }, keyForResponse: { _ in "" })
+      }
+    }
     showing.update { $0 = disposable }
     server.set(.isAway)
     _ = await outbox.outcome("1")
@@ -178,7 +182,7 @@ private struct World {
     do {
       let outbox = try folder.outbox(server)
       shown = outbox
-      store.show(outbox) { change, _, value in "\(value)+\(change)" }
+      store.show(outbox) { change in .ofAll { _, value in "\(value)+\(change)" } }
       #expect(await outbox.outcome("a1") == "queued: cannot connect")
       await outbox.lastTurn()
     }
@@ -230,12 +234,12 @@ private struct World {
       let (dropped, count) = (Store<String, String>(.ofPartial { _ in .never() }), Mutable(0))
       (store, changed) = (dropped, count)
       await dropped.save("A", for: "a")
-      dropped.show(
-        outbox,
-        change: { mutation, _, value in
+      dropped.show(outbox) { mutation in
+        .ofAll(keyForResponse: { $0 }) { _, value in
           count.update { $0 += 1 }
           return value + mutation
-        }, keyForResponse: { $0 })
+        }
+      }
       #expect(dropped.peek("a")?.value == "Aa1" && count.value > 0)
     }
     #expect(store == nil)
@@ -261,7 +265,7 @@ private struct World {
     server.set(.isAway)
     let world = try World(folder, server)
     _ = await world.outbox.outcome("a1")
-    let change = Recorder(world.store.mutate("b", optimistic: { _ in "B" }, send: { .never() }))
+    let change = Recorder(world.store.mutate(.of("b") { _ in "B" }, send: { .never() }))
     for number in 0..<100 { await world.store.save("v", for: "\(number)") }
     await world.store.save("v", for: "b")
     #expect(world.store.perform { $0.writes.count == 1 && $0.writes["b"].writtenOrRequestedAt > 0 })

@@ -226,7 +226,7 @@ import Testing
     #expect(try other.read("a")?.isInvalidated == true && other.read("b")?.isInvalidated == false)
     await mine.invalidateAll { $0 != "c" }
     #expect(try other.read("b")?.isInvalidated == true && other.read("c")?.isInvalidated == false)
-    let change = Recorder(mine.mutateAll(optimistic: { $1 + "!" }, send: { .just("w") }, keyForResponse: { _ in "w" }))
+    let change = Recorder(mine.mutate(.ofAll(keyForResponse: { _ in "w" }) { $1 + "!" }, send: { .just("w") }))
     try await change.waitForCompletion()
     #expect(try other.read("c")?.value == "v!")
   }

@@ -73,12 +73,12 @@ import Testing
     store.save("old", for: "k")
     evict()
     let change = Recorder(
-      store.mutateAll(
-        optimistic: { $1 + " \($0)" },
+      store.mutate(
+        .ofAll(keyForResponse: { _ in "other" }) { $1 + " \($0)" },
         send: { [truth] in
           truth.failing.update { $0 = [call] }
           return .just("answer")
-        }, keyForResponse: { _ in "other" }))
+        }))
     truth.failing.update { $0 = [] }
     #expect(change.isCompleted.value)
     evict()

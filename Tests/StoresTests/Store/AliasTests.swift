@@ -25,7 +25,7 @@ struct AliasTests {
 
   @Test func `a response does not replace a change that was made since it was requested`() {
     let get = Recorder(store.get("me", .networkOnly))
-    let change = Recorder(store.mutate("7", optimistic: { $0 }, send: { .just("7 new") }))
+    let change = Recorder(store.mutate(.of("7") { $0 }, send: { .just("7 new") }))
     server[0].answer("7 old")
     #expect(store.peek("7")?.value == "7 new" && truth.read("7")?.value == "7 new")
     #expect(get.isCompleted.value && change.isCompleted.value)

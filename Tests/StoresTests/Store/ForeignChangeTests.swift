@@ -18,8 +18,8 @@ import Testing
   /// Adds to all values but the one of `other`.
   private func change() -> Recorder<Int> {
     Recorder(
-      store.mutateAll(
-        optimistic: { key, value in key == "other" ? nil : value + ["b"] },
+      store.mutate(
+        .ofAll { key, value in key == "other" ? nil : value + ["b"] },
         send: { [server] in server.fetch("change").map(\.value) }))
   }
 
@@ -39,7 +39,7 @@ import Testing
     store.save(["k"], for: "k")
     let watch = Recorder(store.stream("k", .cacheFirst))
     let change = Recorder(
-      store.mutateAll(optimistic: { _, value in value + ["b"] }) { [server] in server.fetch("change").map(\.value) })
+      store.mutate(.ofAll { _, value in value + ["b"] }) { [server] in server.fetch("change").map(\.value) })
     let read = Recorder(store.get("k", .networkOnly))
     reads[0].answer(["k", "b"])
     #expect(read.isCompleted.value && watch.take().last?.isFetching == false)
@@ -83,8 +83,8 @@ import Testing
     let numbers = Store<String, Int>(.ofStream { _ in .never() })
     numbers.save(1, for: "n")
     let change = Recorder(
-      store.mutateAll(optimistic: { _, value in value + ["b"] }) { [server] in
-        numbers.mutate("n", optimistic: { $0.map { $0 + 1 } }) { server.fetch("change").map(\.value) }
+      store.mutate(.ofAll { _, value in value + ["b"] }) { [server] in
+        numbers.mutate(.of("n") { $0.map { $0 + 1 } }) { server.fetch("change").map(\.value) }
       })
     #expect(store.peek("k")?.value == ["k", "b"] && numbers.peek("n")?.value == 2)
     server[0].answer(5)
@@ -94,7 +94,7 @@ import Testing
   @Test func `a change that waits in an outbox of other responses is shown, and cached when it is sent`() async throws {
     let (folder, server) = (TemporaryFolder(), OutboxServer())
     let outbox = try folder.outbox(server)
-    store.show(outbox) { mutation, key, value in key == "k" ? value + [mutation] : nil }
+    store.show(outbox) { mutation in .ofAll { key, value in key == "k" ? value + [mutation] : nil } }
     server.set(.isAway)
     #expect(await outbox.outcome("a1") == "queued: cannot connect")
     #expect(store.peek("k")?.value == ["k", "a1"] && store.peek("k")?.source == .optimistic)

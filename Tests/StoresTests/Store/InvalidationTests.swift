@@ -71,11 +71,11 @@ import Testing
     store.save(["a"], for: "x")
     let isDue = Mutable(false)
     let change = Recorder(
-      store.mutateAll(
-        optimistic: { [store] key, value in
+      store.mutate(
+        .ofAll(keyForResponse: { _ in "k" }) { [store] key, value in
           if key == "x", isDue.update({ exchange(&$0, with: false) }) { store.invalidate("x") }
           return value + ["b"]
-        }, send: { [server] in server.fetch("k").map(\.value) }, keyForResponse: { _ in "k" }))
+        }, send: { [server] in server.fetch("k").map(\.value) }))
     isDue.update { $0 = true }
     server[0].answer(["a", "b"])
     #expect(change.isCompleted.value && !isDue.value)
@@ -91,8 +91,8 @@ import Testing
     let send = { @Sendable [server] in server.fetch("k").map(\.value) }
     let change = Recorder(
       isForAll
-        ? store.mutateAll(optimistic: { $1 + ["b"] }, send: send, keyForResponse: { _ in "k" })
-        : store.mutate("k", optimistic: { $0.map { $0 + ["b"] } }, send: send))
+        ? store.mutate(.ofAll(keyForResponse: { _ in "k" }) { $1 + ["b"] }, send: send)
+        : store.mutate(.of("k") { $0.map { $0 + ["b"] } }, send: send))
     store.invalidate("k")
     server[0].answer(["a", "b"])
     #expect(store.peek("k")?.value == ["a", "b"] && store.peek("k")?.isStale == true)
@@ -106,7 +106,7 @@ import Testing
 
   @Test func `a response to a change that was made after an invalidation is fresh`() {
     store.invalidate("k")
-    let change = Recorder(store.mutate("k", optimistic: { $0 }, send: { .just(["new"]) }))
+    let change = Recorder(store.mutate(.of("k") { $0 }, send: { .just(["new"]) }))
     #expect(store.peek("k")?.value == ["new"] && store.peek("k")?.isStale == false && change.isCompleted.value)
   }
 }

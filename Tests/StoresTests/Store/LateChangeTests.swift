@@ -17,9 +17,9 @@ import Testing
   }
 
   private func addingToAll(_ item: String) -> Observable<[String]> {
-    store.mutateAll(
-      optimistic: { $1.contains("start") ? $1 + [item] : nil },
-      send: { [server] in server.fetch("k").map(\.value) }, keyForResponse: { _ in "k" })
+    store.mutate(
+      .ofAll(keyForResponse: { _ in "k" }) { $1.contains("start") ? $1 + [item] : nil },
+      send: { [server] in server.fetch("k").map(\.value) })
   }
 
   @Test(arguments: [nil, ["other"]])
@@ -87,7 +87,7 @@ import Testing
 
   @Test func `S1: a store that was signed out sends no change`() async throws {
     try await store.signOut()
-    let ofOne = store.mutate("k", optimistic: { $0 }, send: { [server] in server.fetch("k").map(\.value) })
+    let ofOne = store.mutate(.of("k") { $0 }, send: { [server] in server.fetch("k").map(\.value) })
     let changes = [addingToAll("b"), ofOne].map { Recorder($0) }
     #expect(changes.map { $0.error.value as? StoreError } == [.signedOut, .signedOut])
     #expect(server.count == 0)

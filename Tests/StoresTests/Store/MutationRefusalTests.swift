@@ -16,7 +16,7 @@ import Testing
 
   private func mutate(_ status: Int) -> Recorder<String> {
     Recorder(
-      store.mutate("k", optimistic: { $0.map { $0 + "!" } }) { .error(RequestError(.httpStatus, "", status: status)) })
+      store.mutate(.of("k") { $0.map { $0 + "!" } }) { .error(RequestError(.httpStatus, "", status: status)) })
   }
 
   @Test func `S1: after a 401, all values are hidden, and kept`() async throws {
@@ -41,7 +41,7 @@ import Testing
   @Test func `S1: a mutation of all values hides them after a 401, and removes none after a 403`() async throws {
     for (status, isShown) in [(403, true), (401, false)] {
       let change = Recorder(
-        store.mutateAll(optimistic: { _, value in value + "!" }) {
+        store.mutate(.ofAll { _, value in value + "!" }) {
           Observable<Int>.error(RequestError(.httpStatus, "", status: status))
         })
       try await change.waitForEnd()

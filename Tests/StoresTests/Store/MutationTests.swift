@@ -18,9 +18,7 @@ struct MutationTests {
 
   func adding(_ item: String) -> Recorder<[String]> {
     Recorder(
-      store.mutate(
-        "k", optimistic: { $0.map { $0 + [item] } },
-        send: { [server] in server.fetch(item).map(\.value) }))
+      store.mutate(.of("k") { $0.map { $0 + [item] } }, send: { [server] in server.fetch(item).map(\.value) }))
   }
 
   @Test func `a change is seen at once, then the server's response replaces it`() {
@@ -47,7 +45,7 @@ struct MutationTests {
     store.save(["a"], for: "k")
     var kept: Set<String> = ["a"]
     let changes = ["b", "c"].map { item in
-      Recorder(store.mutate("k", optimistic: { $0?.union([item]) }, send: { server.fetch(item).map(\.value) }))
+      Recorder(store.mutate(.of("k") { $0?.union([item]) }, send: { server.fetch(item).map(\.value) }))
     }
     #expect(store.peek("k")?.value == ["a", "b", "c"])
     for index in [firstToEnd, 1 - firstToEnd] {
@@ -73,11 +71,10 @@ struct MutationTests {
       let changes = (0..<2).map { item in
         Recorder(
           isForAll
-            ? store.mutateAll(
-              optimistic: { $1.contains(item) ? nil : $1.union([item]) },
-              send: { server.fetch(item).map(\.value) }, keyForResponse: { _ in "k" })
-            : store.mutate(
-              "k", optimistic: { $0?.union([item]) }, send: { server.fetch(item).map(\.value) }))
+            ? store.mutate(
+              .ofAll(keyForResponse: { _ in "k" }) { $1.contains(item) ? nil : $1.union([item]) },
+              send: { server.fetch(item).map(\.value) })
+            : store.mutate(.of("k") { $0?.union([item]) }, send: { server.fetch(item).map(\.value) }))
       }
       for item in [firstToCome, 1 - firstToCome] {
         server[item].answer(item == firstAtServer ? [9, item] : [9, 0, 1])
@@ -131,9 +128,9 @@ struct MutationTests {
     let watches = ["k", "x", "y"].map { Recorder(store.stream($0, .cacheOnly)) }
     for watch in watches { _ = watch.take() }
     let change = Recorder(
-      store.mutateAll(
-        optimistic: { _, value in value.contains("b") ? value.filter { $0 != "b" } : nil },
-        send: { [server] in server.fetch("x").map(\.value) }, keyForResponse: { _ in "x" }))
+      store.mutate(
+        .ofAll(keyForResponse: { _ in "x" }) { _, value in value.contains("b") ? value.filter { $0 != "b" } : nil },
+        send: { [server] in server.fetch("x").map(\.value) }))
     #expect(watches.map { $0.brief() } == [[], [#"["a"] optimistic"#], [#"["a"] optimistic"#]])
     server[0].answer(["answer"])
     #expect(watches.map { $0.brief() } == [[], [#"["answer"] memory"#], [#"["a"] memory"#]])
@@ -164,7 +161,7 @@ struct MutationTests {
       for index in 0..<100 {
         let number = thread * 1_000 + index
         let change = store.mutate(
-          "k", optimistic: { $0.map { $0.map { _ in number } } },
+          .of("k") { $0.map { $0.map { _ in number } } },
           send: { index % 2 == 0 ? .just([number, number]) : .error(Failure()) })
         Recorder(change).dispose()
       }
@@ -225,7 +222,7 @@ struct MutationTests {
     box.update { $0 = store }
     let get = Recorder(store.get("k", .networkOnly))
     let change = Recorder(
-      store.mutate("k", optimistic: { _ in box.value?.statistics == nil ? nil : 2 }, send: { .just(3) }))
+      store.mutate(.of("k") { _ in box.value?.statistics == nil ? nil : 2 }, send: { .just(3) }))
     store.update("k") { $0 += box.value?.peek("other")?.value ?? 0 }
     #expect(get.isCompleted.value && change.isCompleted.value && store.peek("k")?.value == 10)
     box.update { $0 = nil }

@@ -16,9 +16,9 @@ import Testing
     let store = Store(.ofPartial(fetches.fetch))
     store.save([], for: "k")
     let responses = (PublishSubject<[String]>(), PublishSubject<[String]>())
-    let first = Recorder(store.mutate("k", optimistic: { $0.map { $0 + ["1"] } }, send: { responses.0.asObservable() }))
+    let first = Recorder(store.mutate(.of("k") { $0.map { $0 + ["1"] } }, send: { responses.0.asObservable() }))
     let second = Recorder(
-      store.mutate("k", optimistic: { $0.map { $0 + ["2"] } }, send: { responses.1.asObservable() }))
+      store.mutate(.of("k") { $0.map { $0 + ["2"] } }, send: { responses.1.asObservable() }))
     let watch = Recorder(store.stream("k", .cacheFirst))
     responses.0.onNext(["server: 1"])
     responses.1.onNext(["server: 1 and 2"])
@@ -33,7 +33,7 @@ import Testing
     let later = FakeServer<Int, [String]>()
     let changes = (0..<10_000).map { index in
       let change = Recorder(
-        store.mutate("\(index)", optimistic: { _ in ["b"] }, send: { later.fetch(index).map(\.value) }))
+        store.mutate(.of("\(index)") { _ in ["b"] }, send: { later.fetch(index).map(\.value) }))
       if index > 0 { later[index - 1].answer(["answer"]) }
       return change
     }
@@ -85,11 +85,11 @@ import Testing
     for key in ["k", "x"] { store.save(["a"], for: key) }
     let isDue = Mutable(false)
     let bag = DisposeBag()
-    store.mutateAll(
-      optimistic: { key, value in
+    store.mutate(
+      .ofAll(keyForResponse: { _ in "k" }) { key, value in
         if key == "x", isDue.value { bag.dispose() }
         return value + ["b"]
-      }, send: { [server] in server.fetch("k").map(\.value) }, keyForResponse: { _ in "k" }
+      }, send: { [server] in server.fetch("k").map(\.value) }
     ).subscribe(onNext: { _ in }).disposed(by: bag)
     let later = Recorder(store.get("k", .networkOnly))
     server[1].answer(["newer"])
@@ -104,8 +104,8 @@ import Testing
       let send = { @Sendable [server] in server.fetch("k").map(\.value) }
       return Recorder(
         index % 2 == 0
-          ? store.mutate("k", optimistic: { $0.map { $0 + ["\(index)"] } }, send: send)
-          : store.mutateAll(optimistic: { $1 + ["\(index)"] }, send: send, keyForResponse: { _ in "k" }))
+          ? store.mutate(.of("k") { $0.map { $0 + ["\(index)"] } }, send: send)
+          : store.mutate(.ofAll(keyForResponse: { _ in "k" }) { $1 + ["\(index)"] }, send: send))
     }
     #expect(store.peek("k")?.value == ["0", "1", "2", "3"] && store.peek("x")?.value == ["1", "3"])
     for index in [1, 2] { changes[index].dispose() }

@@ -86,7 +86,7 @@ struct PolicyTests {
     let stream = Recorder(store.stream("a", .noCache))
     server[0].answer(1)
     _ = stream.take()
-    let change = Recorder(store.mutateAll(optimistic: { $1 + 10 }, send: { .never() }, keyForResponse: { _ in "a" }))
+    let change = Recorder(store.mutate(.ofAll(keyForResponse: { _ in "a" }) { $1 + 10 }, send: { .never() }))
     #expect(stream.brief() == ["11 optimistic"])
     let get = Recorder(store.get("a", .noCache))
     server[1].answer(2)
@@ -99,7 +99,7 @@ struct PolicyTests {
 
   @Test func `a part of a value is one under a change, too`() {
     let store = store()
-    let change = Recorder(store.mutateAll(optimistic: { $1 + 10 }, send: { .never() }, keyForResponse: { _ in "a" }))
+    let change = Recorder(store.mutate(.ofAll(keyForResponse: { _ in "a" }) { $1 + 10 }, send: { .never() }))
     for policy in [FetchPolicy.networkOnly, .noCache] {
       let get = Recorder(store.get("a", policy))
       server.requests.value.last?.answer(1, errors: [Failure()])
@@ -208,7 +208,7 @@ struct PolicyTests {
     server[1].answer(-1)
     #expect(get.brief() == ["-1 network"])
     #expect(store.peek("a")?.value == 1)
-    let change = Recorder(store.mutate("a", optimistic: { _ in 2 }, send: { .just(-2) }))
+    let change = Recorder(store.mutate(.of("a") { _ in 2 }, send: { .just(-2) }))
     #expect(change.take() == [-2] && store.peek("a")?.value == 1)
   }
 

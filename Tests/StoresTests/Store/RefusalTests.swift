@@ -68,7 +68,7 @@ struct RefusalTests {
     fail("a", of: store, RequestError(.httpStatus, "", status: 401))
     server[0].answer(2)
     #expect(earlier.brief() == ["2 network"] && store.peek("b")?.value == 2 && store.peek("a") == nil)
-    #expect(Recorder(store.mutate("c", optimistic: { _ in nil }, send: { .just(3) })).take() == [3])
+    #expect(Recorder(store.mutate(.of("c") { _ in nil }, send: { .just(3) })).take() == [3])
     #expect(store.peek("a")?.value == 1)
   }
 

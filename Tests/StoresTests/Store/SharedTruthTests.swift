@@ -180,9 +180,9 @@ struct SharedTruthTests {
     let (one, other) = (makeStore(), makeStore())
     for key in ["affected", "unaffected"] { await one.save(key, for: key) }
     await one.flush()
-    let change = other.mutateAll(
-      optimistic: { key, value in key == "affected" ? value + "!" : nil }, send: { .just("response") },
-      keyForResponse: { _ in "response" })
+    let change = other.mutate(
+      .ofAll(keyForResponse: { _ in "response" }) { key, value in key == "affected" ? value + "!" : nil },
+      send: { .just("response") })
     _ = try await change.value
     try await shared.wait { $0["affected"]?.isInvalidated == true }
     #expect(shared.value("unaffected")?.isInvalidated == false)

@@ -38,12 +38,12 @@ import Testing
     switch call {
     case "update": await one.update("k") { $0 += "!" }
     case "receive": await one.receive("k") { $0 + "!" }
-    case "mutate": _ = try await one.mutate("k", optimistic: { _ in "v!" }, send: { .just("v!") }).value
+    case "mutate": _ = try await one.mutate(.of("k") { _ in "v!" }, send: { .just("v!") }).value
     case "mutateAll":
-      _ = try await one.mutateAll(
-        optimistic: { key, value in key == "k" ? value + "!" : nil }, send: { .just("r") }, keyForResponse: { _ in "r" }
+      _ = try await one.mutate(
+        .ofAll(keyForResponse: { _ in "r" }) { key, value in key == "k" ? value + "!" : nil }, send: { .just("r") }
       ).value
-    default: _ = try await one.mutateAll(optimistic: { _, value in value + "!" }, send: { .just(7) }).value
+    default: _ = try await one.mutate(.ofAll { _, value in value + "!" }, send: { .just(7) }).value
     }
     #expect(shared.value("k")?.value == "v!", "It is there when it is reported")
     try await seen.wait { $0.last?.hasPrefix("v! ") == true }
@@ -224,7 +224,7 @@ import Testing
     case "clear": try await store.clear()
     case "mutation":
       let change = Recorder(
-        store.mutate("k", optimistic: { _ in "changed" }) {
+        store.mutate(.of("k") { _ in "changed" }) {
           .error(RequestError(.httpStatus, "", status: 403))
         })
       try await change.waitForEnd()

@@ -69,7 +69,7 @@ import Testing
     let (store, keys) = (store(), ["a", "b", "c", "d"])
     for key in keys { await store.save("v", for: key) }
     let (response, seen) = (PublishSubject<Int>(), Monitor(false))
-    let change = store.mutateAll(optimistic: { _, _ in "v!" }) { response.asObservable() }
+    let change = store.mutate(.ofAll { _, _ in "v!" }) { response.asObservable() }
       .subscribe(onNext: { _ in seen.update { $0 = true } })
     let stalled = ["a", "b"].map { key in
       store.stream(key, .cacheOnly).subscribe(onNext: { if $0.source == .memory { gate.wait() } })

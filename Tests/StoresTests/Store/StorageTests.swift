@@ -89,9 +89,9 @@ struct StorageTests {
     let store = try folder.store(server) { $0.memoryCount = 20 }
     for index in 10..<50 { await store.save("\(index)", for: "\(index)") }
     let change = Recorder(
-      store.mutateAll(
-        optimistic: { key, value in key < "15" ? value + " changed" : nil }, send: { .just("answer") },
-        keyForResponse: { _ in "49" }))
+      store.mutate(
+        .ofAll(keyForResponse: { _ in "49" }) { key, value in key < "15" ? value + " changed" : nil },
+        send: { .just("answer") }))
     try await change.waitForCompletion()
     for index in 10..<15 { #expect(store.peek("\(index)")?.value == "\(index) changed") }
     // Five had to go for them, and no others.

@@ -22,7 +22,7 @@ struct StorageWritingTests {
     for key in ["a", "b", "c"] { await store.save(key, for: key) }
     await store.remove("b")
     let change = Recorder(
-      store.mutateAll(optimistic: { $1 + "!" }, send: { .just("answer") }, keyForResponse: { _ in "c" }))
+      store.mutate(.ofAll(keyForResponse: { _ in "c" }) { $1 + "!" }, send: { .just("answer") }))
     truth.gate.signal()
     await store.flush()
     #expect(change.isCompleted.value)
@@ -62,7 +62,7 @@ struct StorageWritingTests {
     let lock = try files.open(folder.path(name), .lock)
     #expect(try files.tryLock(lock))
     let get = Recorder(store.get("k", .networkOnly))
-    let change = Recorder(store.mutate("l", optimistic: { $0 }, send: { .just("w") }))
+    let change = Recorder(store.mutate(.of("l") { $0 }, send: { .just("w") }))
     server[0].answer("v")
     #expect(!get.isCompleted.value && !change.isCompleted.value && folder.records.isEmpty)
     // Nor does any number of tasks.
@@ -177,7 +177,7 @@ struct StorageWritingTests {
           case 2: store.invalidate(key)
           case 3: store.update(key) { $0 += 1 }
           case 4: Recorder(store.get(key, .networkOnly)).dispose()
-          case 5: Recorder(store.mutate(key, optimistic: { _ in -1 }, send: { .just(value) })).dispose()
+          case 5: Recorder(store.mutate(.of(key) { _ in -1 }, send: { .just(value) })).dispose()
           case 6, 7: Recorder(store.get(key, .cacheFirst)).dispose()
           default: store.save(thread * 100 + value, for: key)
           }

@@ -43,7 +43,7 @@ struct StoreGroupTests {
     #expect(Recorder(store.get("a")).error.value as? StoreError == .closed)
     let late = Recorder(store.stream("a"))
     #expect(late.isCompleted.value && late.take().isEmpty)
-    let change = Recorder(store.mutate("a", optimistic: { _ in 2 }, send: { .just(2) }))
+    let change = Recorder(store.mutate(.of("a") { _ in 2 }, send: { .just(2) }))
     #expect(change.error.value as? StoreError == .closed)
     await store.close()
     try await store.signOut()

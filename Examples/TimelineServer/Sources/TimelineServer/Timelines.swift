@@ -68,7 +68,7 @@ struct Timelines: Sendable {
   func setLike(_ isLiked: Bool, momentID: String, in ownerID: String, for visitor: Visitor) async throws {
     let session = UpdateMomentLikeSession(client: try client.acting(with: visitor.token))
     // No guess: the browser waits for the response, and the other ones for the event that follows it.
-    _ = try await store(of: visitor).mutate(ownerID, optimistic: { _ in nil }) {
+    _ = try await store(of: visitor).mutate(.of(ownerID) { _ in nil }) {
       session.updateLike(isLiked, momentID: momentID, fromUserID: visitor.userID)
     }.value
   }
