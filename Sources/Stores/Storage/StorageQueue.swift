@@ -4,8 +4,8 @@ import SystemBase
 /// Called once, when a write is done, or with the reason why it is not.
 typealias WriteCompletion = @Sendable ((any Error)?) -> Void
 
-/// A store's way to its synchronous source of truth: what it reads there, in the light of what it has not written yet, and
-/// what it writes, in the order of the changes of its state.
+/// A store's way to its synchronous source of truth: what it reads there, in the light of what it has not written yet,
+/// and what it writes, in the order of the changes of its state.
 ///
 /// Work is enqueued under the store's lock. What is enqueued belongs to the account, not to the store: see
 /// ``AccountStorage``. Completions run on the thread that finishes the job, so a slow one delays no other.
@@ -80,8 +80,8 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// The keys that the source of truth will have once all work is done. What it cannot list is reported, and out of date
-  /// from now on: a change that these keys are wanted for does not reach it.
+  /// The keys that the source of truth will have once all work is done. What it cannot list is reported, and out of
+  /// date from now on: a change that these keys are wanted for does not reach it.
   func keys() -> Set<Key> {
     var errors: [any Error] = []
     var present: [Key] = []
@@ -100,6 +100,25 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Whether the last removal of everything failed, so that there may be something left.
   var hasRemains: Bool { account.hasRemains }
 
+  /// When a job is finished.
+  enum Timing: Sendable {
+    /// Before the caller continues.
+    case here
+    /// Also before, unless that may mean waiting for another process: then on the queue's thread.
+    case elsewhere
+    /// On the queue's thread, and nobody waits for it.
+    case later
+  }
+
+  /// Carries out all queued work, then calls the completion with the job's error, unless nobody waits.
+  func finish(_ job: Job, _ timing: Timing, then completion: @escaping WriteCompletion) {
+    switch timing {
+    case .here: finish(job, then: completion)
+    case .elsewhere: finishElsewhere(job, then: completion)
+    case .later: finishLater(job)
+    }
+  }
+
   /// Carries out all queued work, then calls the completion with the job's error, whichever thread did it. Blocks the
   /// caller while another process has the lock of the files.
   func finish(_ job: Job, then completion: ((any Error)?) -> Void) {
@@ -108,22 +127,22 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     conclude(job, completion)
   }
 
-  /// Does so on the queue's thread if it may have to wait for another process: no task must, and however many responses
-  /// come meanwhile, only that one thread does. The completion runs on a thread that may block.
+  /// Carries out all queued work, on the queue's thread if it may have to wait for another process: no task must, and
+  /// however many responses come meanwhile, only that one thread does. The completion runs on a thread that may block.
   func finishElsewhere(_ job: Job, then completion: @escaping WriteCompletion) {
     guard source.waitsForOtherProcesses else { return finish(job, then: completion) }
     begin(job)
     account.performAllElsewhere { _ = ElasticScheduler().schedule { self.conclude(job, completion) } }
   }
 
-  /// Does so later, on the queue's thread.
+  /// Carries out all queued work later, on the queue's thread.
   func finishLater(_ job: Job) {
     begin(job)
     account.performAllElsewhere { self.conclude(job) { _ in } }
   }
 
-  /// Carries out all queued work on the queue's thread, after what was to be finished there, and what has failed once more;
-  /// then runs the completion, with how many changes the source of truth has not got.
+  /// Carries out all queued work on the queue's thread, after what was to be finished there, and what has failed once
+  /// more; then runs the completion, with how many changes the source of truth has not got.
   func flush(then completion: @escaping @Sendable (_ unwritten: Int) -> Void) {
     account.performAllElsewhere(isRetry: true) { [account] in completion(account.unwrittenCount) }
   }

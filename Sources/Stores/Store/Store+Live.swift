@@ -6,15 +6,15 @@ import SystemBase
 /// Values that a server pushes.
 extension Store {
   /// Writes what a server has pushed into the cached value of a key, as `update(_:_:)` does: watchers see it at once,
-  /// below what waits in an outbox and other optimistic changes. `change` returns the changed value, or `nil` if that is
-  /// the same; it may be called more than once.
+  /// below what waits in an outbox and other optimistic changes. `change` returns the changed value, or `nil` if that
+  /// is the same; it may be called more than once.
   ///
-  /// The response to a request that began earlier may lack what was pushed: `change` is made to it, too, so it should set
-  /// what changes, not count or append. The value is requested once more for those who watch, after a pause of a second,
-  /// or up to 30 as long as pushes overtake each response.
+  /// The response to a request that began earlier may lack what was pushed: `change` is made to it, too, so it should
+  /// set what changes, not count or append. The value is requested once more for those who watch, after a pause of a
+  /// second, or up to 30 as long as pushes overtake each response.
   ///
-  /// In a task, this returns when the value is in the source of truth, unless ``StoreConfiguration/writing`` is `behind`;
-  /// no thread waits for it.
+  /// In a task, this returns when the value is in the source of truth, unless ``StoreConfiguration/writing`` is
+  /// `behind`; no thread waits for it.
   public func receive(_ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?) async rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
@@ -22,7 +22,7 @@ extension Store {
     try await written { written in try self.receive(key, change, written) }
   }
 
-  /// The same on a thread; in memory when this returns.
+  /// Writes what a server has pushed, as in a task, for a caller on a thread; it is in memory when this returns.
   public func receive(_ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?) rethrows {
     try receive(key, change) { _ in }
   }
@@ -42,14 +42,14 @@ extension Store {
           changed: changed, for: key, version: version, push: push, isAsynchronous: true, completion: written)
       }
       // It may concern the value that is on its way.
-      if !state.keep(push, for: key) { state.doubtResponses(of: key) }
+      if !state.keep(push, for: key) { state.markResponsesOutdated(of: key) }
       state.effects.append(.complete(written, nil))
       return true
     }
   }
 
-  /// The same after the value was loaded, if only an asynchronous source of truth has it. Then an error of the change, which
-  /// comes too late for the stream, invalidates the value.
+  /// Writes what a server has pushed, after loading the value if only an asynchronous source of truth has it. Then an
+  /// error of the change, which comes too late for the stream, invalidates the value.
   private func receiveLoaded(
     _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, _ completion: @escaping WriteCompletion
   ) throws {

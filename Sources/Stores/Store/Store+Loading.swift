@@ -14,14 +14,15 @@ extension Store {
     return install(storage.read(key), for: key, version: version)
   }
 
-  /// The same for either source, at once or when an asynchronous one has answered. Several reads of a key share one.
+  /// Loads a key's value from either source of truth, and calls back at once, or when an asynchronous one has answered.
+  /// Several reads of a key share one.
   func load(_ key: Key, then completion: @escaping @Sendable (SnapshotSource?) -> Void) {
     guard let shared else { return completion(load(key)) }
     let (isLoaded, version) = perform { state -> (Bool, UInt64?) in
       guard let entry = state.entries[key], !entry.isLoaded else { return (true, nil) }
       entry.loading = (entry.loading ?? []) + [completion]
       if entry.loading?.count != 1 { return (false, nil) }
-      // Until the value is loaded, whoever waits for it.
+      // Until the value is loaded, even if no reader waits any more.
       state.acquire(key)
       return (false, entry.version)
     }
@@ -111,7 +112,7 @@ extension Store {
           guard let entry = state.entries[key] else { return false }
           // The store itself has written meanwhile.
           let isSuperseded = !isFailed && entry.version != version && state.ending == nil
-          if isFailed { state.doubtCached(key) } else if !isSuperseded { state.adopt(changed, for: key) }
+          if isFailed { state.markOutdated(key) } else if !isSuperseded { state.adopt(changed, for: key) }
           if !entry.following.isRepeated, !isSuperseded {
             state.endFollowing(key)
             return false
@@ -140,8 +141,8 @@ extension StoreState {
     memory.modify(key) { if $0.version == version { $0.version = .zero } }
   }
 
-  /// Lets what memory has for a key count as out of date: others have changed it, and it is unknown to what.
-  mutating func doubtCached(_ key: Key) {
+  /// Marks what memory has for a key as out of date: others have changed it, and it is unknown to what.
+  mutating func markOutdated(_ key: Key) {
     guard ending == nil, var cached = entries[key]?.cached, !cached.isInvalidated else { return }
     cached.isInvalidated = true
     entries[key]?.cached = cached

@@ -108,8 +108,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return result
   }
 
-  /// The same as a part of a change in several steps, whose effects are carried out after the last one: a watcher that
-  /// stalls at the first would keep the others from being made.
+  /// Changes the state as a part of a change in several steps, whose effects are carried out after the last one: a
+  /// watcher that stalls at the first would keep the others from being made.
   func perform<Result>(
     in steps: Steps<Key, Value>?, _ change: (inout StoreState<Key, Value>) -> Result
   ) -> Result {
@@ -133,8 +133,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func carryOut(_ effects: [StoreState<Key, Value>.Effect]) {
-    // Most changes have no watcher, or one, and nothing after it. By index: each element that an iterator of these gives
-    // is an allocation.
+    // Most changes have no watcher, or one, and nothing after it. By index: each element that an iterator of these
+    // gives is an allocation.
     let last = effects.count - 1
     if !(0..<last).contains(where: { effects[$0].mayStall }), effects[last].watchers.count < 2 {
       for place in 0...last { carryOut(effects[place]) }
@@ -142,15 +142,13 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
     var actions: [EffectRunner.Action] = []
     for effect in effects {
-      switch effect {
-      case .deliver(let watchers):
-        for watcher in watchers {
-          actions.append(EffectRunner.Action(mayStall: true) { self.carryOut(.deliver([watcher])) })
-        }
-      case .answer(let action): actions.append(EffectRunner.Action(mayStall: true, run: action))
-      case .call(let action): actions.append(EffectRunner.Action(mayStall: false, run: action))
-      case .start, .complete, .refetchLater, .sweepLater:
-        actions.append(EffectRunner.Action(mayStall: false) { self.carryOut(effect) })
+      guard case .deliver(let watchers) = effect else {
+        actions.append(EffectRunner.Action(mayStall: effect.mayStall) { self.carryOut(effect) })
+        continue
+      }
+      // Each watcher for itself: one that stalls delays no other.
+      for watcher in watchers {
+        actions.append(EffectRunner.Action(mayStall: true) { self.carryOut(.deliver([watcher])) })
       }
     }
     runner.run(actions)
@@ -159,12 +157,20 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private func carryOut(_ effect: StoreState<Key, Value>.Effect) {
     switch effect {
     case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
-    case .start(let key, let fetch): start(key, fetch)
-    case .call(let action), .answer(let action): action()
+    case .answer(let waiter, let result): waiter.completion(result)
     case .complete(let completion, let error): completion(error)
+    case .start(let key, let fetch): start(key, fetch)
+    case .cancel(let fetch): fetch.subscription.dispose()
     case .refetchLater(let key, let pause):
       _ = clock.scheduler.schedule(after: pause) { [weak self] in self?.perform { $0.refetchAfterPause(key) } }
     case .sweepLater: sweepLater()
+    case .finish(let job, let timing, let completion): storage?.finish(job, timing, then: completion ?? { _ in })
+    case .share(let key): shared?.begin(key)
+    case .shareRemoval: shared?.beginRemoval()
+    case .shareRefusal(let isRefused): shared?.setRefused(isRefused)
+    case .endOtherStores:
+      storage?.endOthers()
+      shared?.account.signOut()
     }
   }
 
@@ -261,7 +267,8 @@ extension StoreState.Effect {
   fileprivate var mayStall: Bool {
     switch self {
     case .deliver, .answer: true
-    case .start, .refetchLater, .sweepLater, .call, .complete: false
+    case .complete, .start, .cancel, .refetchLater, .sweepLater: false
+    case .finish, .share, .shareRemoval, .shareRefusal, .endOtherStores: false
     }
   }
 

@@ -8,7 +8,8 @@ extension StoreState {
     recalled(key, entries.isEmpty ? nil : entries[key], at: memory.place(of: key), now: now)
   }
 
-  /// What memory has for a key whose place there, and entry, are known. A value is large: each function that it is passed to copies it.
+  /// What memory has for a key whose place there, and entry, are known. A value is large: each function that it is
+  /// passed to copies it.
   @inlinable
   func recalled(
     _ key: Key, _ entry: StoreEntry<Key, Value>?, at place: Int?, now: StoreTime
@@ -19,8 +20,8 @@ extension StoreState {
     return KeyState(key: key, cached: cached, layers: layers.concerning(key), source: .memory, entry: entry)
   }
 
-  /// What memory has for a key as the result of a read, and whether it is stale; `nil` if the read needs more than that,
-  /// or the value has to be put back into memory.
+  /// What memory has for a key as the result of a read, and whether it is stale; `nil` if the read needs more than
+  /// that, or the value has to be put back into memory.
   @inlinable
   mutating func recall(
     _ key: Key, policy: FetchPolicy, now: StoreTime
@@ -91,7 +92,7 @@ extension StoreState {
     let id = nextNumber()
     let policy = waiter.policy
     if let ending {
-      effects.append(.call { waiter.completion(.failure(ending)) })
+      effects.append(.answer(waiter, .failure(ending)))
       return id
     }
     let cached = policy.cacheRead == .never ? nil : current(key, now: now)
@@ -108,7 +109,7 @@ extension StoreState {
       return id
     }
     let state = keyState(key, source: source)
-    effects.append(.call { waiter.completion(.success(state)) })
+    effects.append(.answer(waiter, .success(state)))
     return id
   }
 
@@ -163,7 +164,7 @@ extension StoreState {
     discard(entry.fetches[place].claims.removeValue(forKey: id) as Any?)
     if fetch.claims.count > 1 { return }
     end(fetch, of: key)
-    effects.append(.call { fetch.subscription.dispose() })
+    effects.append(.cancel(fetch))
     publish(key)
   }
 
@@ -214,7 +215,7 @@ extension StoreState {
   ) {
     let readsCache = isOutage && waiter.policy.cacheRead != .never
     let standsIn = readsCache && cached.map { freshness.isUsableOnError($0, now: now) } ?? false
-    effects.append(.answer { waiter.completion(standsIn ? .success(state) : .failure(error)) })
+    effects.append(.answer(waiter, standsIn ? .success(state) : .failure(error)))
   }
 
   /// Handles the response to a request; drops it if the request was cancelled, or the store signed out.
@@ -302,8 +303,8 @@ extension StoreState {
     entries[key]?.hasFailed = isOutage
     let count = failureCount(of: key) + 1
     let waiters = fetch.waiters
-    // Carried out after watchers are notified. Readers get the failure once what they may not see is gone, or is hidden for
-    // the next process, too. Nothing stands in.
+    // Carried out after watchers are notified. Readers get the failure once what they may not see is gone, or is hidden
+    // for the next process, too. Nothing stands in.
     let effectsBefore = effects.count
     if effect != .keep {
       apply(effect, of: key) { _ in Fetch.answer(waiters, .failure(error)) }
@@ -369,8 +370,8 @@ extension StoreState {
     for (key, entry) in entries {
       for fetch in entry.fetches {
         end(fetch, of: key)
-        effects.append(.call { fetch.subscription.dispose() })
-        for waiter in fetch.waiters { effects.append(.answer { waiter.completion(.failure(error)) }) }
+        effects.append(.cancel(fetch))
+        for waiter in fetch.waiters { effects.append(.answer(waiter, .failure(error))) }
         releaseOwn(fetch, of: key)
       }
     }

@@ -18,7 +18,8 @@ extension StoreState {
   }
 
   /// Caches a local change of a value, unless the key was written since `version`; returns whether it was not.
-  /// - Parameter push: The change, if a server has pushed it: it is applied to the responses to requests in flight, too.
+  /// - Parameter push: The change, if a server has pushed it: it is applied to the responses to requests in flight,
+  ///   too.
   mutating func save(
     changed: CachedValue<Value>, for key: Key, version: UInt64, push: (@Sendable (Value) -> Value?)? = nil,
     isAsynchronous: Bool = false, completion: WriteCompletion? = nil
@@ -40,14 +41,14 @@ extension StoreState {
     return changed
   }
 
-  /// Lets the responses to requests in flight count as out of date: they may lack a change that the server has made.
-  func doubtResponses(of key: Key) {
+  /// Marks the responses to requests in flight as out of date: they may lack a change that the server has made.
+  func markResponsesOutdated(of key: Key) {
     guard let entry = entries[key] else { return }
     for place in entry.fetches.indices { entry.fetches[place].mayBeOutdated = true }
   }
 
-  /// Marks a value as out of date, also in the source of truth, whoever has written it there, and makes a new request for
-  /// its watchers.
+  /// Marks a value as out of date, also in the source of truth, by whatever process it was written, and makes a new
+  /// request for its watchers.
   mutating func invalidate(_ key: Key, completion: WriteCompletion? = nil) {
     guard ending == nil else {
       if let completion { effects.append(.complete(completion, nil)) }
@@ -100,7 +101,7 @@ extension StoreState {
   /// records may belong to another store by now, opened after this one was signed out.
   private mutating func removeRemains(then completion: @escaping WriteCompletion) {
     if let storage, let removal = storage.removal {
-      effects.append(.call { storage.finishElsewhere(removal, then: completion) })
+      effects.append(.finish(removal, .elsewhere, completion))
     } else if storage?.hasRemains == true {
       store(.signOut, isAsynchronous: true, completion: completion)
     } else {
@@ -114,8 +115,7 @@ extension StoreState {
     if ending == .signedOut { return removeRemains(then: completion) }
     endAll(.signedOut)
     store(.signOut, isAsynchronous: true, completion: completion)
-    if let storage { effects.append(.call { storage.endOthers() }) }
-    if let shared { effects.append(.call { shared.account.signOut() }) }
+    effects.append(.endOtherStores)
     forgetAll()
     ending = .signedOut
     endWatchers()
@@ -130,7 +130,7 @@ extension StoreState {
     endWatchers()
   }
 
-  /// The same, but what is in the source of truth stays there.
+  /// Ends everything, as a sign-out does, but leaves what is in the source of truth.
   mutating func close() {
     guard ending == nil else { return }
     endAll(.closed)
@@ -220,14 +220,14 @@ extension StoreState {
       let isGuess = !layer.isInOrder && writes[key].writtenOrRequestedAt > layer.id
       cache(changed, rebasedBy: layer, for: key, isGuess: isGuess, completion: completion)
     } else {
-      doubtResponses(of: key)
+      markResponsesOutdated(of: key)
       effects.append(.complete(completion, nil))
     }
     return true
   }
 
-  /// The same for the key of a response that a newer value supersedes. If the change does not affect that value, the
-  /// response is cached nonetheless. Then the change is no longer shown.
+  /// Commits a change to the key of its response, which a newer value supersedes. If the change does not affect that
+  /// value, the response is cached nonetheless. Then the change is no longer shown.
   mutating func commit(
     _ layer: Layer<Key, Value>, supersededResponse response: CachedValue<Value>, rebased changed: CachedValue<Value>?,
     for key: Key, version: UInt64, completion: @escaping WriteCompletion

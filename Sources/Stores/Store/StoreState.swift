@@ -8,17 +8,26 @@ public import SystemBase
 struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// What to do once the lock is released.
   enum Effect: Sendable {
+    /// Show watchers of one key what was posted to them.
     case deliver([Watcher<Key, Value>])
+    /// Give a reader its result: it may stall, as a watcher may.
+    indirect case answer(Fetch<Key, Value>.Waiter, Result<KeyState<Key, Value>, any Error>)
+    /// Report that a write is done, or why it is not.
+    case complete(WriteCompletion, (any Error)?)
     case start(Key, Fetch<Key, Value>)
+    case cancel(Fetch<Key, Value>)
     /// Make a request for the watchers of a key after a while, since those before were overtaken by what was pushed.
     case refetchLater(Key, Duration)
     /// Remove idle values from memory after a part of the idle time.
     case sweepLater
-    case call(@Sendable () -> Void)
-    /// Report that a write is done, or why it is not.
-    case complete(WriteCompletion, (any Error)?)
-    /// Give a reader its result: it may stall, as a watcher may.
-    case answer(@Sendable () -> Void)
+    /// Carry out work that was enqueued for a synchronous source of truth.
+    case finish(StorageQueue<Key, Value>.Job, StorageQueue<Key, Value>.Timing, WriteCompletion?)
+    /// Carry out work that was added for an asynchronous source of truth: on a key, or the removal of everything.
+    case share(Key)
+    case shareRemoval
+    /// Let the account's other stores know whether the server has refused it, or that it was signed out.
+    case shareRefusal(Bool)
+    case endOtherStores
   }
 
   @usableFromInline let freshness: Freshness
@@ -139,9 +148,9 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     return cached
   }
 
-  /// Removes an expired value from memory. In a source of truth of its own, one that is too old for everybody is removed,
-  /// too, unless another process has replaced it; what one process has not read for long may be another's, and a source
-  /// that is shared has limits of its own.
+  /// Removes an expired value from memory. In a source of truth of its own, one that is too old for everybody is
+  /// removed, too, unless another process has replaced it; what one process has not read for long may be another's, and
+  /// a source that is shared has limits of its own.
   private mutating func expire(_ key: Key, _ cached: CachedValue<Value>, isWorthless: Bool) {
     discard(memory.remove(key))
     forget(valueOf: key)
@@ -268,20 +277,10 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     }
     let (job, released) = storage.enqueue(work)
     discard(released)
-    let (isLate, end) = (!isAwaited, completion ?? { _ in })
-    effects.append(
-      .call {
-        if isLate {
-          storage.finishLater(job)
-        } else if isAsynchronous {
-          storage.finishElsewhere(job, then: end)
-        } else {
-          storage.finish(job, then: end)
-        }
-      })
+    effects.append(.finish(job, !isAwaited ? .later : isAsynchronous ? .elsewhere : .here, completion))
   }
 
-  /// The same for an asynchronous source of truth. What is not a value gets its version here.
+  /// Enqueues work for an asynchronous source of truth. What is not a value gets its version here.
   private mutating func share(
     _ work: StorageQueue<Key, Value>.Work, _ shared: SharedQueue<Key, Value>, _ completion: WriteCompletion?
   ) {
@@ -294,21 +293,19 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     // Its own limits apply.
     case .expire: return
     case .refuse(let isRefused):
-      return effects.append(
-        .call {
-          shared.setRefused(isRefused)
-          completion?(nil)
-        })
+      effects.append(.shareRefusal(isRefused))
+      if let completion { effects.append(.complete(completion, nil)) }
+      return
     case .removeAll, .signOut:
       discard(shared.addRemoval(versions.next(), completion: completion))
-      return effects.append(.call { shared.beginRemoval() })
+      return effects.append(.shareRemoval)
     }
     discard(shared.add(shares, for: key, completion: completion))
-    effects.append(.call { shared.begin(key) })
+    effects.append(.share(key))
   }
 
-  /// Enqueues a write to the source of truth, if there is one, unless the value is partial. If the write fails, that is only reported: a
-  /// full disk must not turn a response into a failure.
+  /// Enqueues a write to the source of truth, if there is one, unless the value is partial. If the write fails, that is
+  /// only reported: a full disk must not turn a response into a failure.
   mutating func write(
     _ cached: CachedValue<Value>, for key: Key, isAsynchronous: Bool = false, isResponse: Bool = false,
     completion: WriteCompletion? = nil
