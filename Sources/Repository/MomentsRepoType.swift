@@ -10,8 +10,8 @@ public protocol MomentsRepoType: Sendable {
   /// never fails, and does not end by itself.
   func momentsDetails(userID: String) -> Observable<MomentsDetails>
 
-  /// A live stream of snapshots of a user's timeline, by a policy: values with their source and age, requests under
-  /// way, and failures. It never fails, and does not end by itself.
+  /// A live stream of snapshots of a user's timeline, by a policy: values with their source and age, requests in
+  /// flight, and failures. It never fails, and does not end by itself.
   func snapshots(userID: String, policy: FetchPolicy) -> Observable<Snapshot<MomentsDetails>>
 
   /// A cold stream of one snapshot, by a policy; it fails if there is no value.
@@ -38,10 +38,11 @@ public protocol MomentsRepoType: Sendable {
   ) -> Observable<MomentsDetails.Moment>
 
   /// Keeps a user's timeline up to date for as long as it is subscribed to: likes of anybody are in
-  /// ``momentsDetails(userID:)`` and in snapshots as they happen. It sends them, too, and what becomes of the connection.
+  /// ``momentsDetails(userID:)`` and in snapshots as they happen. It sends them, too, and what becomes of the
+  /// connection.
   ///
-  /// Likes that may have been missed, because there was no connection, are fetched: each time there is one, the timeline
-  /// is requested again for those who watch it by a policy that uses the network.
+  /// Likes that may have been missed, because there was no connection, are fetched: each time there is one, the
+  /// timeline is requested again for those who watch it by a policy that uses the network.
   func followLikes(userID: String) -> Observable<LiveEvent<MomentsDetails.Moment>>
 }
 

@@ -27,8 +27,8 @@ final class Failures: Sendable {
     expect(found == wanted, Self.difference(what(), found, wanted))
   }
 
-  /// Expects a stored value by its bytes: texts may be equal although their bytes are not, and then the text is not the
-  /// one that was written.
+  /// Expects two stored values to be equal, by bytes: texts may be equal although their bytes are not, and then the
+  /// text is not the one that was written.
   func expect(
     _ found: StoredValue<String>?, is wanted: StoredValue<String>?, _ what: @autoclosure () -> String
   ) {

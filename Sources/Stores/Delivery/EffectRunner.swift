@@ -1,8 +1,8 @@
 import Streams
 import SystemBase
 
-/// Carries out what follows from changes of a state, in order and one after the other. Some of these actions call watchers,
-/// readers, observers or submitters, which may stall.
+/// Carries out what follows from changes of a state, in order and one after the other. Some of these actions call
+/// watchers, readers, observers or submitters, which may stall.
 ///
 /// If one does not return within some milliseconds, another thread takes over the actions that are left: so what stalls
 /// stops the thread that has called it, and no other watcher, reader, request or write. It takes one thread at most,
@@ -70,10 +70,10 @@ final class EffectRunner: Sendable {
 
   private func watch() {
     if state.withLock({ exchange(&$0.isWatched, with: true) }) { return }
-    _ = ElasticScheduler().schedule(after: patience) { self.look() }
+    _ = ElasticScheduler().schedule(after: patience) { self.checkForStalls() }
   }
 
-  private func look() {
+  private func checkForStalls() {
     let (stalled, isOver) = state.withLock { state in
       let stalled = state.takeStalled()
       state.isWatched = false

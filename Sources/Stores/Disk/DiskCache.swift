@@ -4,8 +4,9 @@ public import SystemBase
 /// A ``SourceOfTruth`` that keeps records in files, and needs nothing but Foundation.
 ///
 /// Each value is one file, which is replaced atomically; a damaged file is a miss. Several processes may use one
-/// folder: a process sees the records of others when it opens the folder, when it writes, and when it lists keys. A miss
-/// for a key without a record makes no system call. Keys are compared by their encoded bytes, so equal keys must have equal bytes:
+/// folder: a process sees the records of others when it opens the folder, when it writes, and when it lists keys. A
+/// miss for a key without a record makes no system call. Keys are compared by their encoded bytes, so equal keys must
+/// have equal bytes:
 /// ``RecordCoder/json`` says which do not.
 ///
 /// The records of a partition, such as an account at an endpoint, are in a folder of their own: `clear` and sign-out
@@ -84,15 +85,15 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     try folder.remove(RecordName(hashing: try bytes(of: key)))
   }
 
-  /// Marks the record of a key as out of date, whichever process has written it. Throws ``FileError``, or what the coder
-  /// throws for the key.
+  /// Marks the record of a key as out of date, whichever process has written it. Throws ``FileError``, or what the
+  /// coder throws for the key.
   public func invalidate(_ key: Key) throws {
     let key = try bytes(of: key)
     try folder.invalidate(RecordName(hashing: key), key: key)
   }
 
-  /// Whether a key has a record, whichever process has written it. Throws ``FileError``, or what the coder throws for the
-  /// key.
+  /// Whether a key has a record, whichever process has written it. Throws ``FileError``, or what the coder throws for
+  /// the key.
   package func contains(_ key: Key) throws -> Bool { try folder.contains(RecordName(hashing: try bytes(of: key))) }
 
   /// Removes all records of the partition; their files are unlinked when this returns. Throws ``FileError``.
@@ -100,15 +101,15 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     try folder.removeAll()
   }
 
-  /// Removes the records whose key meets a condition, also those of other processes, and those whose key cannot be read,
-  /// since it may be one of these; their files are unlinked when this returns. Throws ``FileError``.
+  /// Removes the records whose key meets a condition, also those of other processes, and those whose key cannot be
+  /// read, since it may be one of these; their files are unlinked when this returns. Throws ``FileError``.
   public func removeAll(where isAffected: (Key) -> Bool) throws {
     try folder.removeAll { key in decodedKey(key).map(isAffected) ?? true }
   }
 
   /// Removes all records of the partition, and refuses whatever opened it before, in any process: its writes throw
-  /// ``StoreError/signedOut``. Throws ``FileError`` if something is left; another call then tries again, and so does the
-  /// next process that opens the partition.
+  /// ``StoreError/signedOut``. Throws ``FileError`` if something is left; another call then tries again, and so does
+  /// the next process that opens the partition.
   public func signOut() throws { try folder.signOut() }
 
   /// The keys of the records that can be read, also of those that other processes have written. Reads the beginning of
@@ -120,14 +121,15 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     return keys
   }
 
-  /// The same; the closure is called with the error of each record that the system does not let be read.
+  /// The keys of all records that can be read; the closure is called with the error of each one that the system does
+  /// not let be read.
   public func keys(onUnreadable: (any Error) -> Void) throws -> [Key] {
     try folder.keys(onUnreadable: onUnreadable).compactMap(decodedKey)
   }
 
   /// Whether another process has changed the partition since the last call, or this is the first one. If so, reads find
   /// what it has written. Costs one system call if not, and waits for no lock. Throws ``FileError``.
-  package func lookAgain() throws -> Bool { try folder.lookAgain() }
+  package func refresh() throws -> Bool { try folder.refresh() }
 
   /// The path of the partition's folder, and its generation: that changes with a sign-out.
   public let identity: String?
@@ -231,7 +233,7 @@ extension DiskCacheError: CustomStringConvertible {
 }
 
 extension DiskCacheError: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: `description`.
   public var errorDescription: String? { description }
 }
 

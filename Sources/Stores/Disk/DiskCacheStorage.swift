@@ -38,8 +38,8 @@ public final class DiskCacheStorage: CacheStorage {
   private struct Calls {
     var count = 0
     var hasStore = false
-    /// Whether one that replaces the file has overlapped with another call: what either puts into memory may be older than
-    /// the file.
+    /// Whether one that replaces the file has overlapped with another call: what either puts into memory may be older
+    /// than the file.
     var hasOverlapped = false
   }
 
@@ -79,12 +79,12 @@ public final class DiskCacheStorage: CacheStorage {
       folder: folder, partition: "responses", limit: limit, coder: .cachedResponses, fileSystem: fileSystem)
     memory = MemoryCacheStorage(limit: memoryLimit)
     self.scheduler = scheduler
-    _ = try files.lookAgain()
+    _ = try files.refresh()
   }
 
   /// The responses of a key; none if they cannot be read.
   public func responses(for key: CacheKey) -> [CachedResponse] {
-    lookAgain()
+    refresh()
     let known = memory.responses(for: key)
     if !known.isEmpty || leftovers.withLock({ $0.contain(key.fileKey) }) { return known }
     let time = removals.now
@@ -151,14 +151,14 @@ public final class DiskCacheStorage: CacheStorage {
   }
 
   /// Forgets what is in memory if another process has changed the folder.
-  private func lookAgain() {
+  private func refresh() {
     let now = scheduler.now
     let isDue = lookedAt.withLock { lookedAt in
       if let lookedAt, now - lookedAt < Self.lookInterval { return false }
       lookedAt = now
       return true
     }
-    guard isDue, (try? files.lookAgain()) ?? true else { return }
+    guard isDue, (try? files.refresh()) ?? true else { return }
     calls.withLock { calls in for key in calls.keys { calls[key]?.hasOverlapped = true } }
     memory.forgetAll()
   }

@@ -163,7 +163,7 @@ extension FileSystem {
     try sync(folder)
   }
 
-  /// The same up to the renaming: the file is in place if and only if this does not throw, but not yet on the device.
+  /// Replaces a file up to the renaming: it is in place if and only if this does not throw, but not yet on the device.
   package func place(_ name: String, in path: String, with bytes: [UInt8], after time: Int64 = 0) throws {
     let temporary = "\(path)/\(temporaryPrefix)\(getpid())"
     try removeIfThere(temporary, sparingFolders: true)
@@ -238,6 +238,6 @@ public struct FileError: Error, Hashable, CustomStringConvertible {
 }
 
 extension FileError: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: `description`.
   public var errorDescription: String? { description }
 }

@@ -6,8 +6,9 @@ import SystemBase
 /// Files are changed under the folder's file lock, which all processes respect. The index has a lock of its own, under
 /// which no system call is made, so reads do not wait for writes, nor for other processes.
 ///
-/// A sign-out begins a new generation of the partition, whose name is that of an empty file. Who has opened the folder in
-/// an earlier generation changes nothing any more: it is noticed as soon as the folder's modification time has changed.
+/// A sign-out begins a new generation of the partition, whose name is that of an empty file. Who has opened the folder
+/// in an earlier generation changes nothing any more: it is noticed as soon as the folder's modification time has
+/// changed.
 final class RecordFolder: Sendable {
   /// Enough bytes for the header and all but the longest keys.
   private static let headLength = 512
@@ -40,7 +41,7 @@ final class RecordFolder: Sendable {
     var index = LRUCache<RecordName, Known>(countLimit: .max, costLimit: .max)
     /// The folder's modification time when the index was built or last updated.
     var changedAt: Int64?
-    /// The same when `lookAgain()` was called, or since then this process was the last to change the folder.
+    /// Its modification time when `refresh()` was called, or since then this process was the last to change the folder.
     var seenAt: Int64?
     var membership = Membership.unopened
     var isRefused = false
@@ -88,7 +89,7 @@ final class RecordFolder: Sendable {
 
   /// Whether another process has changed the folder since the last call. If so, reads find what it has written from now
   /// on. Does not wait for the lock.
-  func lookAgain() throws -> Bool {
+  func refresh() throws -> Bool {
     let now = (try? fileSystem.status(at: path).changedAt) ?? 0
     guard state.withLock({ exchange(&$0.seenAt, with: now) }) != now else { return false }
     _ = try names()
@@ -133,7 +134,7 @@ final class RecordFolder: Sendable {
     return try read(name).map { Array($0.key) }
   }
 
-  /// Whether there is a record, whoever has written it.
+  /// Whether there is a record, by whatever process it was written.
   func contains(_ name: RecordName) throws -> Bool {
     do {
       _ = try fileSystem.status(at: file("\(name)"))
@@ -151,8 +152,8 @@ final class RecordFolder: Sendable {
   }
 
   /// The parsed record; `nil` if it is damaged. A record of another version empties the folder: its meaning, and that
-  /// of the other records, is unknown. A read waits for no lock, so they only count as missing while another process has
-  /// it.
+  /// of the other records, is unknown. A read waits for no lock, so they only count as missing while another process
+  /// has it.
   private func parsed<Result>(_ parse: () throws(Record.Failure) -> Result) throws -> Result? {
     do {
       return try parse()
@@ -190,7 +191,7 @@ final class RecordFolder: Sendable {
     note(name, size: bytes.count)
   }
 
-  /// Marks the record of a key as out of date, whoever has written it.
+  /// Marks the record of a key as out of date, by whatever process it was written.
   func invalidate(_ name: RecordName, key: [UInt8]) throws {
     try changing { folder, before in
       guard let bytes = try fileSystem.contents(of: file("\(name)"), limit: limit), var record = try? Record(bytes),
@@ -259,8 +260,8 @@ final class RecordFolder: Sendable {
     }
   }
 
-  /// Removes everything, and begins a new generation: nobody who has opened the folder before changes it any more. After
-  /// an error, another call finishes this, or who opens the folder next, also in another process if this one ends
+  /// Removes everything, and begins a new generation: nobody who has opened the folder before changes it any more.
+  /// After an error, another call finishes this, or who opens the folder next, also in another process if this one ends
   /// meanwhile.
   func signOut() throws {
     guard let (own, next) = beginSignOut() else { return }
@@ -317,15 +318,15 @@ final class RecordFolder: Sendable {
     try fileSystem.sync(folder)
   }
 
-  /// Runs a closure under the folder's lock, in the folder's own generation, with an index that is up to date, if it needs
-  /// one, and the folder's modification time before. Creates the folder again if it was removed.
+  /// Runs a closure under the folder's lock, in the folder's own generation, with an index that is up to date, if it
+  /// needs one, and the folder's modification time before. Creates the folder again if it was removed.
   private func changing(
     within timeout: Duration? = nil, needsIndex: Bool = true, _ body: (_ folder: Int32, _ before: Int64) throws -> Void
   ) throws {
     let isBegun = Generation.begun.withLock { $0[path] != nil }
     try withLock(within: timeout) { folder, before in
       let known = state.withLock { $0.changedAt }
-      if known != before || isBegun { try look(folder, needsIndex: needsIndex) }
+      if known != before || isBegun { try catchUp(folder, needsIndex: needsIndex) }
       defer {
         let after = try? fileSystem.touch(folder, after: before)
         state.withLock { state in
@@ -354,9 +355,9 @@ final class RecordFolder: Sendable {
     }
   }
 
-  /// Looks at what others have changed, and finishes a sign-out whose process has ended. Throws ``StoreError/signedOut``
-  /// if there was a sign-out since this object has opened the folder.
-  private func look(_ folder: Int32, needsIndex: Bool) throws {
+  /// Catches up with what others have changed, and finishes a sign-out whose process has ended. Throws
+  /// ``StoreError/signedOut`` if there was a sign-out since this object has opened the folder.
+  private func catchUp(_ folder: Int32, needsIndex: Bool) throws {
     var files = try fileSystem.names(in: path)
     let pending = Generation.begun.withLock { $0[path] }
     if let pending, Generation.unfinished(files) == nil {
@@ -460,7 +461,7 @@ private struct Generation: Equatable {
     self.number = number
   }
 
-  /// The same of a generation whose sign-out was begun, and has not removed everything yet.
+  /// Parses the name of a generation whose sign-out was begun, and has not removed everything yet.
   init?(unfinishedName name: String) {
     guard name.hasSuffix(Self.unfinished) else { return nil }
     self.init(String(name.dropLast(Self.unfinished.count)))
@@ -478,8 +479,8 @@ private struct Generation: Equatable {
     files.lazy.compactMap { Generation(unfinishedName: $0) }.first
   }
 
-  /// Whether a folder with these files is still in the generation `own`. One without a generation's name is in the first,
-  /// or was removed and made again meanwhile.
+  /// Whether a folder with these files is still in the generation `own`. One without a generation's name is in the
+  /// first, or was removed and made again meanwhile.
   static func continues(_ own: Generation?, _ files: [String]) -> Bool {
     unfinished(files) == nil && (current(files) == nil || current(files) == own)
   }

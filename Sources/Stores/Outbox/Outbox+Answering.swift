@@ -2,8 +2,8 @@ import HTTPClientCore
 import Streams
 import SystemBase
 
-/// What becomes of an entry that is not sent, for its submitter and for watchers. All of them are called by the board, since
-/// they may stall.
+/// What becomes of an entry that is not sent, for its submitter and for watchers. All of them are called by the
+/// publisher, since they may stall.
 extension Outbox {
   /// If a submitter waits for an entry, gives it the reason why the entry is not sent, and removes the entry. Returns
   /// whether one does.
@@ -34,8 +34,8 @@ extension Outbox {
   /// Notifies observers that an entry was set aside. It may have been retried by now, and they may have heard of that
   /// first.
   func reportRefusal(of refused: Entry, _ error: RequestError) {
-    board.report(.refused(refused, error))
-    if let entry = state.withLock({ $0.known[refused.name] }), entry.isWaiting { board.report(.added(entry)) }
+    publisher.report(.refused(refused, error))
+    if let entry = state.withLock({ $0.known[refused.name] }), entry.isWaiting { publisher.report(.added(entry)) }
   }
 
   /// Gives the submitter of an entry what became of it, unless that is done: its turn did not come, or another process
@@ -76,6 +76,6 @@ extension Outbox {
 
   /// Ends the stream of a submitter, if there is one, with an error.
   func fail(_ waiter: AnyObserver<Response>?, _ error: any Error) {
-    if let waiter { board.answer { waiter.onError(error) } }
+    if let waiter { publisher.answer { waiter.onError(error) } }
   }
 }

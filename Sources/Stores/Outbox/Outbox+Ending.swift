@@ -3,9 +3,9 @@ import SystemBase
 
 /// How an outbox ends, and what its group has to know.
 extension Outbox {
-  /// Stops sending, and keeps what waits for the next outbox of the folder, which can be opened when this returns: after
-  /// the attempt in progress, if there is one, has ended. ``changes`` completes, and submitters whose mutation was not
-  /// sent get ``OutboxError/queued(because:)``. At the end of a process, no call is needed.
+  /// Stops sending, and keeps what waits for the next outbox of the folder, which can be opened when this returns:
+  /// after the attempt in progress, if there is one, has ended. ``changes`` completes, and submitters whose mutation
+  /// was not sent get ``OutboxError/queued(because:)``. At the end of a process, no call is needed.
   public func close() async {
     let timer = state.withLock { state in
       state.isClosed = true
@@ -15,36 +15,37 @@ extension Outbox {
     // After what was submitted before.
     await onQueue {}
     _ = await state.withLock { $0.turn }?.value
-    board.end()
+    publisher.end()
     place?.close()
-    await board.delivered()
+    await publisher.delivered()
   }
 
   /// Ends the outbox because its account ends: requests are cancelled, and all entries of the partition are removed.
-  /// Outboxes of it that are open in other processes end, too: when something is submitted or sent, when a flush looks for
-  /// something to send, or when somebody subscribes to ``changes`` or lets a store show them. An idle one that is not used
-  /// does not look.
+  /// Outboxes of it that are open in other processes end, too: when something is submitted or sent, when a flush looks
+  /// for something to send, or when somebody subscribes to ``changes`` or lets a store show them. An idle one that is
+  /// not used does not look.
   /// What was queued, was being added or being sent comes to nothing: it fails with ``OutboxError/signedOut``.
   ///
-  /// Throws ``FileError`` if some entries cannot be removed; the others are removed then, and another call tries again. To
-  /// continue later, do not call this, but ``close()``: what waits is in the folder.
+  /// Throws ``FileError`` if some entries cannot be removed; the others are removed then, and another call tries again.
+  /// To continue later, do not call this, but ``close()``: what waits is in the folder.
   public func signOut() async throws {
     let waiters = cancel(leavingRemains: true)
     let removal = await onQueue { Result { try self.removeAll() } }
     end(waiters)
-    await board.delivered()
+    await publisher.delivered()
     try removal.get()
   }
 
-  /// The same for a caller that is not a task: it blocks while files are removed, for ten seconds at most.
+  /// Ends the outbox because its account ends, for a caller that is not a task: blocks while files are removed, for ten
+  /// seconds at most.
   public func signOut() throws {
     let waiters = cancel(leavingRemains: true)
     defer { end(waiters) }
     try removeAll()
   }
 
-  /// Whether it sends nothing any more, since it is closed, or its account is signed out, here or in another process; and
-  /// all entries are removed that a sign-out was to remove.
+  /// Whether it sends nothing any more, since it is closed, or its account is signed out, here or in another process;
+  /// and all entries are removed that a sign-out was to remove.
   public var hasEnded: Bool { isOver && !state.withLock { $0.hasRemains } }
 
   var isOver: Bool { isSignedOut.value || state.withLock { $0.isClosed } }
@@ -54,8 +55,8 @@ extension Outbox {
     state.withLock { $0.hasRemains = false }
   }
 
-  /// Calls a closure each time that there is something to send, on any thread, while somebody uses the outbox: from then on
-  /// it has to be retained as long as it is busy.
+  /// Calls a closure each time that there is something to send, on any thread, while somebody uses the outbox: from
+  /// then on it has to be retained as long as it is busy.
   public func notifyWhenBusy(_ action: @escaping @Sendable () -> Void) {
     let old = state.withLock { exchange(&$0.onBusy, with: action) }
     withExtendedLifetime(old) {}
@@ -75,7 +76,7 @@ extension Outbox {
 
   private func end(_ waiters: [AnyObserver<Response>]) {
     for waiter in waiters { fail(waiter, OutboxError.signedOut) }
-    board.end()
+    publisher.end()
     place?.close()
   }
 

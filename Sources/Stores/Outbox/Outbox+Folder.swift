@@ -10,11 +10,12 @@ extension Outbox {
     return over.isEmpty ? names : names.filter { !over.contains($0) }
   }
 
-  /// Makes what is known agree with what is on disk, and notifies observers of what other processes have added, removed,
-  /// or queued again. If only this outbox has changed the folder, it looks only at what could not be read before.
+  /// Makes what is known agree with what is on disk, and notifies observers of what other processes have added,
+  /// removed, or queued again. If only this outbox has changed the folder, it looks only at what could not be read
+  /// before.
   ///
   /// Returns whether an entry waits, or may wait, since an error of the system prevents reading it.
-  func look() throws -> Bool {
+  func refresh() throws -> Bool {
     for name in state.withLock({ $0.over }) {
       if (try? folder.remove(name)) != nil { state.withLock { _ = $0.over.remove(name) } }
     }
@@ -24,12 +25,12 @@ extension Outbox {
     if try folder.isUnchanged(since: number) {
       try reread(suspects)
     } else {
-      try lookAtAll()
+      try readAll()
     }
     return state.withLock { !$0.known.waiting.isEmpty || !$0.unread.isEmpty }
   }
 
-  private func lookAtAll() throws {
+  private func readAll() throws {
     try folder.checkSignOut()
     state.withLock { $0.listing = nil }
     // A known entry that is not on disk now has been removed.
@@ -54,8 +55,8 @@ extension Outbox {
     }
   }
 
-  /// The oldest entry behind another one, or of all, that waits or may wait. Entries that are just being added are skipped:
-  /// they get a turn of their own.
+  /// The oldest entry behind another one, or of all, that waits or may wait. Entries that are just being added are
+  /// skipped: they get a turn of their own.
   func next(after name: OutboxFileName?) -> OutboxFileName? {
     state.withLock { state in
       var next = name
@@ -108,10 +109,10 @@ extension Outbox {
     let old = state.withLock { $0.known.replace(entry.name, with: entry) }
     let (waited, waits) = (old?.isWaiting ?? false, entry.isWaiting)
     if waits, !waited {
-      board.report(.added(entry))
+      publisher.report(.added(entry))
       state.withLock { $0.onBusy }()
     }
-    if waited, !waits { board.report(.withdrawn(entry)) }
+    if waited, !waits { publisher.report(.withdrawn(entry)) }
   }
 
   /// Ends the arrival of an entry, after observers were notified that it was added. If it has been removed meanwhile,
@@ -121,7 +122,7 @@ extension Outbox {
       state.arriving.remove(entry.id)
       return state.known[entry.name] == nil
     }
-    if isGone { board.report(.withdrawn(entry)) }
+    if isGone { publisher.report(.withdrawn(entry)) }
   }
 
   /// Removes a finished entry and notifies observers. If it cannot be removed, returns the error; the entry is not sent
@@ -150,6 +151,8 @@ extension Outbox {
     _ entry: Entry, _ change: OutboxChange<Mutation, Response>,
     forStores: OutboxChange<Mutation, Response>? = nil
   ) {
-    if state.withLock({ $0.known.replace(entry.name, with: nil) }) != nil { board.report(change, forStores: forStores) }
+    if state.withLock({ $0.known.replace(entry.name, with: nil) }) != nil {
+      publisher.report(change, forStores: forStores)
+    }
   }
 }

@@ -69,7 +69,7 @@ extension Outbox {
     guard let turn else { return report }
     do {
       try checkOpen()
-      if try await onQueue({ try self.look() }) {
+      if try await onQueue({ try self.refresh() }) {
         if let reason = await onQueue({ self.reasonToPause(turn.urgency) }) { throw reason }
         let letOthersSend = try await waitToSend(turn.lockTimeout)
         defer { letOthersSend() }
@@ -84,7 +84,7 @@ extension Outbox {
     report.unreadable = state.withLock { $0.unreadable }
     for entry in turn.submitted { await conclude(entry, report.error) }
     scheduleNextAttempt(after: report.error)
-    await board.delivered()
+    await publisher.delivered()
     return report
   }
 
@@ -137,7 +137,7 @@ extension Outbox {
 
   private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
     // Entries added later have a turn of their own, in the process where a submitter may wait for them.
-    let newest = try await onQueue { try self.look() ? self.newest : nil }
+    let newest = try await onQueue { try self.refresh() ? self.newest : nil }
     var place: OutboxFileName?
     while let name = await onQueue({ [place] in self.next(after: place) }), let newest, name <= newest {
       place = name
@@ -203,9 +203,9 @@ extension Outbox {
     }
   }
 
-  /// Removes an entry that was sent, and reports the response, once the stores that show the entry have written it: else
-  /// the change would be neither waiting nor cached if the process ended in between. Returns the error if the entry cannot
-  /// be removed.
+  /// Removes an entry that was sent, and reports the response, once the stores that show the entry have written it:
+  /// else the change would be neither waiting nor cached if the process ended in between. Returns the error if the
+  /// entry cannot be removed.
   private func finish(
     _ entry: Entry, _ response: Response, _ waiter: AnyObserver<Response>?
   ) async throws -> (any Error)? {
@@ -215,12 +215,12 @@ extension Outbox {
       self.endPause()
       return self.state.withLock { $0.known[entry.name] != nil }
     }
-    if isKnown { await board.write(response, of: entry) }
+    if isKnown { await publisher.write(response, of: entry) }
     if isSignedOut.value { throw OutboxError.signedOut }
     return try await onQueue {
       let failure = try self.end(entry, .sent(entry, response))
       if let waiter {
-        self.board.answer {
+        self.publisher.answer {
           waiter.onNext(response)
           waiter.onCompleted()
         }
@@ -239,7 +239,7 @@ extension Outbox {
       if verdict == .blocked || failure.status != nil {
         await pause(attempts: 0, failure, isShared: verdict == .notSent)
       }
-      if verdict == .blocked { board.report(refusal: failure) }
+      if verdict == .blocked { publisher.report(refusal: failure) }
       if isIdempotent { return failure }
       do {
         _ = try await change(entry.name) { $0.forgetAttempts() }
@@ -282,7 +282,8 @@ extension Outbox {
     _ = old
     guard isShared, let kept else { return }
     await onQueue {
-      // Without room for it, this process pauses alone: no file does not mean that another one has ended the pause then.
+      // Without room for it, this process pauses alone: no file does not mean that another one has ended the pause
+      // then.
       if self.folder.keep(kept) { self.state.withLock { $0.pause.note(kept) } }
     }
   }

@@ -13,9 +13,9 @@ public import SystemBase
 ///     let user = try await outbox.submit(rename).value  // or `OutboxError.queued`: it is sent later
 ///     await outbox.flush()                              // sends what waits, if the outbox does not pause
 ///
-/// A mutation is on disk before it is sent, and is removed when the server has responded and the stores that show it have
-/// written the response, so none is lost, however the process ends. Entries are sent oldest first, one at a time, even
-/// if several processes use one folder. Each entry has an idempotency key, which all its attempts carry.
+/// A mutation is on disk before it is sent, and is removed when the server has responded and the stores that show it
+/// have written the response, so none is lost, however the process ends. Entries are sent oldest first, one at a time,
+/// even if several processes use one folder. Each entry has an idempotency key, which all its attempts carry.
 ///
 /// What becomes of an entry depends on how its attempt ends:
 ///
@@ -51,7 +51,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     var waiters: [String: AnyObserver<Response>] = [:]
     /// The ids of entries that are being added: they are skipped until observers have been notified.
     var arriving: Set<String> = []
-    /// Finished entries that could not be removed: they are not sent again, and each `look()` tries to remove them.
+    /// Finished entries that could not be removed: they are not sent again, and each `refresh()` tries to remove them.
     var over: Set<OutboxFileName> = []
     var pause = OutboxPause()
     /// Makes the next attempt at the end of the pause.
@@ -101,7 +101,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   let isIdempotent: @Sendable (Mutation) -> Bool
   let send: @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   let state = Locked(State())
-  let board = OutboxBoard<Mutation, Response>()
+  let publisher = OutboxPublisher<Mutation, Response>()
   let isSignedOut = BehaviorSubject(value: false)
   let queue = DispatchQueue(label: "outbox", qos: .utility)
   let lockTimeout: Duration
@@ -152,19 +152,20 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     self.send = send
     place?.own(self)
     // What earlier processes have left is sent by itself, too.
-    if try look() { setTimer(after: Self.firstDelay) }
+    if try refresh() { setTimer(after: Self.firstDelay) }
   }
 
   deinit {
     state.withLock { exchange(&$0.timer, with: nil) }?.dispose()
-    board.end()
+    publisher.end()
   }
 
-  /// The waiting entries, oldest first, then each change. It completes when the outbox is closed, signed out or released.
+  /// The waiting entries, oldest first, then each change. It completes when the outbox is closed, signed out or
+  /// released.
   ///
   /// An observer that stalls stops nothing else; what it has missed waits in memory, and it gets all of it in order.
   public var changes: Observable<OutboxChange<Mutation, Response>> {
-    .create { [weak self, state, board] observer in
+    .create { [weak self, state, publisher] observer in
       self?.endIfSignedOutElsewhere()
       let watcher = OutboxWatcher<Mutation, Response>(
         id: state.withLock { $0.nextNumber() }, isStore: false,
@@ -177,19 +178,21 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
           observer.onCompleted()
           return {}
         })
-      board.add(watcher)
-      return Disposables.create { board.remove(watcher.id) }
+      publisher.add(watcher)
+      return Disposables.create { publisher.remove(watcher.id) }
     }
   }
 
-  /// Notifies a store of the waiting entries, oldest first, then of each change, as ``changes`` does, and in that order.
+  /// Notifies a store of the waiting entries, oldest first, then of each change, as ``changes`` does, and in that
+  /// order.
   ///
-  /// Of an entry that was sent, stores are notified first. It is removed from disk, and reported to its submitter and by
+  /// Of an entry that was sent, stores are notified first. It is removed from disk, and reported to its submitter and
+  /// by
   /// ``changes``, when all of them have called `done` or are disposed; until then, no other entry is sent.
   /// - Parameters:
   ///   - onChange: Calls `done` once the change is where the store keeps its values, or cannot be written there; it
-  ///     matters for `.sent` alone. Returns what calls the store's own watchers, which may stall: that is called next. On
-  ///     any thread.
+  ///     matters for `.sent` alone. Returns what calls the store's own watchers, which may stall: that is called next.
+  ///     On any thread.
   ///   - onRefusal: Called when the server has refused the account (401) and the entry waits; returns the same.
   ///   - onCompleted: Called when the outbox is closed, signed out or released; returns the same.
   package func showing(
@@ -203,8 +206,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     let watcher = OutboxWatcher<Mutation, Response>(
       id: state.withLock { $0.nextNumber() }, isStore: true, onChange: onChange, onRefusal: onRefusal,
       onCompleted: onCompleted)
-    board.add(watcher)
-    return Disposables.create { [board] in board.remove(watcher.id) }
+    publisher.add(watcher)
+    return Disposables.create { [publisher] in publisher.remove(watcher.id) }
   }
 
   /// All readable entries on disk, oldest first: those that wait, and those that were set aside, which have a refusal.
@@ -260,8 +263,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   }
 
   /// Queues an entry again that was set aside, once the server will accept it, for example. Returns whether there is
-  /// such an entry with this id. It keeps its key and its place; the next attempt sends it, in two seconds or at the end
-  /// of a pause, if not before.
+  /// such an entry with this id. It keeps its key and its place; the next attempt sends it, in two seconds or at the
+  /// end of a pause, if not before.
   /// Like all that follows, this blocks while files are changed, for ten seconds at most. Throws ``FileError``, or
   /// ``OutboxError/signedOut``.
   @discardableResult

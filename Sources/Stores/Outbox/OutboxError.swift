@@ -54,7 +54,7 @@ extension OutboxError: CustomStringConvertible {
 }
 
 extension OutboxError: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: `description`.
   public var errorDescription: String? { description }
 }
 
@@ -67,7 +67,7 @@ enum OutboxVerdict {
   /// It may have reached the server, which may have carried it out.
   case mayHaveBeenSent
 
-  /// Something must change first, such as the token or a setting, or the server could not be trusted.
+  /// Something must change first, such as the token or a setting, or the server's certificate is not valid.
   case blocked
 
   /// The server has refused it, or the failure is unknown: another attempt would end the same way.

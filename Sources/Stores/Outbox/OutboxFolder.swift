@@ -19,10 +19,11 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   private static var memory: Duration { .seconds(3_600) }
 
   private struct State {
-    /// The names of all entries, oldest first, as of a modification time of the folder; `nil` if they have to be listed.
+    /// The names of all entries, oldest first, as of a modification time of the folder; `nil` if they have to be
+    /// listed.
     var listing: (names: [OutboxFileName], changedAt: Int64)?
-    /// Counts the listings: the names differ from those of an earlier one by changes of this process alone while it stays
-    /// the same.
+    /// Counts the listings: the names differ from those of an earlier one by changes of this process alone while it
+    /// stays the same.
     var listingNumber: UInt64 = 0
     /// Which sign-out was the last one when this was opened.
     var generation: [UInt8]?
@@ -220,8 +221,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// The names of all entries, oldest first.
   func names() throws -> [OutboxFileName] { try listing().names }
 
-  /// The names of all entries, oldest first, and the listing that they are from; `nil` if that cannot be relied on later,
-  /// since another process may be changing the folder.
+  /// The names of all entries, oldest first, and the listing that they are from; `nil` if that cannot be relied on
+  /// later, since another process may be changing the folder.
   func listing() throws -> (names: [OutboxFileName], number: UInt64?) {
     let (known, number) = state.withLock { ($0.listing, $0.listingNumber) }
     if let known, try fileSystem.status(at: path).changedAt == known.changedAt { return (known.names, number) }
@@ -261,12 +262,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     return .entry(entry)
   }
 
-  /// The same under the lock, so that it is not the content of an entry whose adding may still fail.
+  /// The content of a file, read under the lock, so that it is not the content of an entry whose adding may still fail.
   func settledContent(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
     try locked { _, _ in try content(name) }
   }
 
-  /// The same for a list: a file that cannot be opened or read counts as unreadable, so the others can still be listed.
+  /// The content of a file for a list: one that cannot be opened or read counts as unreadable, so the others can still
+  /// be listed.
   func listedContent(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
     do {
       return try content(name)
@@ -338,8 +340,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     return names
   }
 
-  /// Changes files under the lock. A listing stays valid if the change has recorded what it has done to the entries, and
-  /// has not failed in between.
+  /// Changes files under the lock. A listing stays valid if the change has recorded what it has done to the entries,
+  /// and has not failed in between.
   private func changing<Result>(_ body: (_ folder: Int32) throws -> Result) throws -> Result {
     try locked { folder, changedAt in
       defer { stamp(folder, after: changedAt) }
@@ -352,8 +354,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
-  /// Makes the folder's modification time greater than it was before the change, so that every process can see that there
-  /// was one, even if changes come faster than the file system's clock ticks.
+  /// Makes the folder's modification time greater than it was before the change, so that every process can see that
+  /// there was one, even if changes come faster than the file system's clock ticks.
   private func stamp(_ folder: Int32, after changedAt: Int64) {
     // Most file systems store nanoseconds, others as little as two seconds.
     for step in [1, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000] as [Int64] {

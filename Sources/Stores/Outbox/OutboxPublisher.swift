@@ -2,12 +2,12 @@ import HTTPClientCore
 import Streams
 import SystemBase
 
-/// Keeps the waiting entries, and notifies the watchers of an outbox: observers of its changes and stores that show it, and
-/// after them submitters.
+/// Keeps the waiting entries, and notifies the watchers of an outbox: observers of its changes and stores that show it,
+/// and after them submitters.
 ///
-/// A change is posted to all watchers under a lock, and so in the same order. They are called without it, on threads that
-/// may block: one that stalls stops itself alone, and gets what it has missed, in order, when it returns.
-final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
+/// A change is posted to all watchers under a lock, and so in the same order. They are called without it, on threads
+/// that may block: one that stalls stops itself alone, and gets what it has missed, in order, when it returns.
+final class OutboxPublisher<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
   typealias Entry = OutboxEntry<Mutation>
   typealias Change = OutboxChange<Mutation, Response>
   typealias Watcher = OutboxWatcher<Mutation, Response>
@@ -47,7 +47,8 @@ final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: Senda
 
   func remove(_ id: UInt64) { perform { $0.remove(id) } }
 
-  /// The account is signed out, or the outbox is closed or released: watchers complete, and submitters are still called.
+  /// The account is signed out, or the outbox is closed or released: watchers complete, and submitters are still
+  /// called.
   func end() { perform { $0.end() } }
 
   /// Returns when all that was reported before has been delivered, but to those that stall.
@@ -66,7 +67,7 @@ final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: Senda
   }
 }
 
-extension OutboxBoard {
+extension OutboxPublisher {
   /// What to do once the lock is released.
   private enum Effect: Sendable {
     case deliver(Watcher)
@@ -82,7 +83,7 @@ extension OutboxBoard {
     }
   }
 
-  /// The board without locks and threads: methods change it, and collect the effects to carry out afterwards.
+  /// The publisher without locks and threads: methods change it, and collect the effects to carry out afterwards.
   private struct State {
     private var waiting: [OutboxFileName: Entry] = [:]
     private var watchers: [Watcher] = []

@@ -17,13 +17,14 @@ extension Store {
   /// then, the store keeps the outbox alive; the outbox does not keep the store alive: when the store is released,
   /// nothing more is shown, and no response is cached.
   ///
-  /// If the response is no value of this store, the change is applied to every cached value once the server has accepted
-  /// a mutation that this outbox sent. If another process sent it, it is no longer shown; call `invalidate(_:)` when
+  /// If the response is no value of this store, the change is applied to every cached value once the server has
+  /// accepted a mutation that this outbox sent. If another process sent it, it is no longer shown; call
+  /// `invalidate(_:)` when
   /// ``Outbox/changes`` reports that an entry was withdrawn.
   /// - Parameters:
   ///   - outbox: The outbox.
-  ///   - change: The change that a mutation makes. Called on any thread, without a lock held, and again when the response
-  ///     has come.
+  ///   - change: The change that a mutation makes. Called on any thread, without a lock held, and again when the
+  ///     response has come.
   /// - Returns: Stops showing the changes when disposed. Releasing it does not.
   @discardableResult
   public func show<Mutation, Response>(

@@ -3,8 +3,9 @@ import Streams
 import Synchronization
 import SystemBase
 
-/// What only memory knows of the data of one account: the writes that wait, in the order of the changes of stores' states,
-/// what the source of truth has although it was to be removed or replaced, and whether the server has refused the account.
+/// What only memory knows of the data of one account: the writes that wait, in the order of the changes of stores'
+/// states, what the source of truth has although it was to be removed or replaced, and whether the server has refused
+/// the account.
 ///
 /// It outlives the stores. All stores of one source of truth have one, by the source's identity; it is kept while it
 /// has something to do or to remember, so that the next store finds that, and ends with a sign-out.
@@ -16,9 +17,9 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
   /// A piece of work, and its result.
   ///
-  /// `@unchecked Sendable`: `work`, `source`, `enqueuedAt`, `isTaken` and `successor` are accessed under the lock of the
-  /// account's state, and also read by the thread that has taken the job, after which nothing changes them. `error` is
-  /// set by the thread that holds `turn`, and read by others after they have held it.
+  /// `@unchecked Sendable`: `work`, `source`, `enqueuedAt`, `isTaken` and `successor` are accessed under the lock of
+  /// the account's state, and also read by the thread that has taken the job, after which nothing changes them. `error`
+  /// is set by the thread that holds `turn`, and read by others after they have held it.
   final class Job: @unchecked Sendable {
     fileprivate(set) var work: Work
     /// The source of truth of the store whose work it is: it is carried out even if that store is released.
@@ -213,7 +214,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     remember()
   }
 
-  /// Does so for all keys.
+  /// Lets all that the source of truth has count as out of date until it is replaced.
   func suspectAll() {
     state.withLock { $0.suspicions.insertAll(.outOfDate) }
     remember()
@@ -234,18 +235,18 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   /// Whether there is work, or something to remember that no later store would find.
   var isNeeded: Bool { state.withLock { $0.count > 0 || identity == nil && $0.isDirty } }
 
-  /// Carries out all work that was enqueued before, on this thread unless another one does, which is waited for; and then
-  /// what has failed before, if the source works again.
+  /// Carries out all work that was enqueued before, on this thread unless another one does, which is waited for; and
+  /// then what has failed before, if the source works again.
   func performAll(isRetry: Bool = false) {
     turn.withLock { _ in
       let isDone = performTaken()
-      if isDone || isRetry { for job in owed() { perform(job) } }
+      if isDone || isRetry { for job in outstanding() { perform(job) } }
     }
     remember()
   }
 
-  /// Carries out all work on the queue's thread, then calls the completion there. No task has to wait: however much there
-  /// is to write, only that thread waits for other processes.
+  /// Carries out all work on the queue's thread, then calls the completion there. No task has to wait: however much
+  /// there is to write, only that thread waits for other processes.
   func performAllElsewhere(isRetry: Bool = false, then completion: @escaping @Sendable () -> Void) {
     queue.async {
       self.performAll(isRetry: isRetry)
@@ -277,8 +278,9 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     markDone(job, isGone: job.error.map { removeOutdated(job, after: $0) } ?? false)
   }
 
-  /// The removals, invalidations and refusals that have failed, as new jobs; not all at once, and not more often than after a pause.
-  private func owed() -> [Job] {
+  /// The removals, invalidations and refusals that have failed, as new jobs; not all at once, and not more often than
+  /// after a pause.
+  private func outstanding() -> [Job] {
     guard let source = state.withLock({ .now >= $0.retryAt ? $0.failing : nil }) else { return [] }
     let (failed, hasRemains, isSignedOut) = state.withLock { state -> ([Work], Bool, Bool) in
       let newest = state.newest
@@ -352,7 +354,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
   private func markDone(_ job: Job, isGone: Bool) {
     let keepsRefusal = job.source.isRefused
-    let (released, isOwed) = state.withLock { state -> (Job?, Bool) in
+    let (released, isOutstanding) = state.withLock { state -> (Job?, Bool) in
       state.count -= 1
       // After a sign-out elsewhere, nothing that is there concerns this account's earlier session.
       let error = job.error.flatMap { $0.isSignedOut ? nil : $0 }
@@ -394,7 +396,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     }
     // Released here, outside the lock.
     _ = released
-    if isOwed { retryLater() }
+    if isOutstanding { retryLater() }
   }
 }
 

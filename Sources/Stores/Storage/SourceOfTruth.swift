@@ -26,7 +26,8 @@ public protocol SourceOfTruth<Key, Value>: Sendable {
   /// if the value is too large to be stored.
   func write(_ stored: StoredValue<Value>, for key: Key) throws
 
-  /// Marks the value of a key as out of date, if there is one, whoever wrote it. Reads and writes it unless implemented.
+  /// Marks the value of a key as out of date, if there is one, also one that another process wrote. Reads and writes it
+  /// unless implemented.
   func invalidate(_ key: Key) throws
 
   /// Removes the value of a key, if there is one.
@@ -43,12 +44,13 @@ public protocol SourceOfTruth<Key, Value>: Sendable {
   /// The keys that have a value, in any order; may include keys whose value cannot be read.
   func keys() throws -> [Key]
 
-  /// The same, also if some cannot be listed: the closure is called with the errors. It is not called unless
-  /// implemented.
+  /// The keys that have a value, also if some cannot be listed: the closure is called with the errors. It is not called
+  /// unless implemented.
   func keys(onUnreadable: (any Error) -> Void) throws -> [Key]
 
   /// What is the same for every object that opens the same partition, in this process, such as a path; `nil` unless
-  /// implemented. What could not be written yet is then found by the next store of the partition; without it, by the same
+  /// implemented. What could not be written yet is then found by the next store of the partition; without it, by the
+  /// same
   /// ``StoreGroup`` alone.
   var identity: String? { get }
 
@@ -71,10 +73,10 @@ extension SourceOfTruth {
     try write(stored, for: key)
   }
 
-  /// The same as ``removeAll()``.
+  /// Calls ``removeAll()``.
   public func signOut() throws { try removeAll() }
 
-  /// The same as ``keys()``.
+  /// Calls ``keys()``.
   public func keys(onUnreadable: (any Error) -> Void) throws -> [Key] { try keys() }
 
   /// `nil`.

@@ -4,8 +4,8 @@ public import Streams
 
 /// How a store requests a value: one of its two inputs, beside its ``StoreStorage``.
 ///
-/// It is made from `async` code, from a stream, or from a stream of responses that may be partial; each with the key alone,
-/// or also with the ``ReadContext`` of the read that begins the request.
+/// It is made from `async` code, from a stream, or from a stream of responses that may be partial; each with the key
+/// alone, or also with the ``ReadContext`` of the read that begins the request.
 ///
 ///     Store<String, User>(.of { id in try await service.user(id) })
 ///     Store<String, User>(.ofStream { id in GetUser(id: id).data(on: client).map(\.user) })

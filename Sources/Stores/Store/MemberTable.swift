@@ -1,11 +1,11 @@
 import SystemBase
 
-/// The members of an ``AccountGroup`` by account, as a value: apart from its lock, from the time, and from the members' own
-/// code.
+/// The members of an ``AccountGroup`` by account, as a value: apart from its lock, from the time, and from the members'
+/// own code.
 ///
-/// A member is retained until it is idle, or one of too many. Then it is released: kept while it is busy, and else found
-/// again as long as somebody uses it. While it is being closed or signed out, it is the account's member still; then it is
-/// nobody's.
+/// A member is retained until it is idle, or one of too many. Then it is released: kept while it is busy, and else
+/// found again as long as somebody uses it. While it is being closed or signed out, it is the account's member still;
+/// then it is nobody's.
 struct MemberTable<Name: Hashable & Sendable, Member: AnyObject & Sendable> {
   /// What is to be done for somebody who asks for a member.
   enum Opening {
@@ -32,7 +32,7 @@ struct MemberTable<Name: Hashable & Sendable, Member: AnyObject & Sendable> {
 
   private struct Released {
     weak var member: Member?
-    /// The same while it is busy, or under review.
+    /// The member, retained while it is busy, or under review.
     var kept: Member?
     var notices = 0
   }

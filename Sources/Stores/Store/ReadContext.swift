@@ -30,8 +30,8 @@ public struct ReadContext: Sendable {
 
   /// Makes a context without values.
   /// - Parameter identity: Whom a response may be shared with: reads of a key join a request only if its identity
-  ///   equals theirs. What it carries besides does not matter: a request that is joined has the context of the read that
-  ///   began it. The `==` of the identity must not call the store: it runs under its lock.
+  ///   equals theirs. What it carries besides does not matter: a request that is joined has the context of the read
+  ///   that began it. The `==` of the identity must not call the store: it runs under its lock.
   public init(identity: some Hashable & Sendable) {
     storage = Storage(identity, [:])
   }

@@ -40,7 +40,7 @@ public struct Snapshot<Value: Sendable>: Sendable {
     stamp = SnapshotStamp()
   }
 
-  /// The same snapshot with the value transformed.
+  /// This snapshot with its value transformed.
   public func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> Snapshot<Other> {
     var other = Snapshot<Other>(
       value: try value.map(transform), source: source, age: age, isStale: isStale, isPartial: isPartial,

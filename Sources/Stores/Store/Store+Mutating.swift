@@ -17,9 +17,9 @@ extension Store {
   /// nonetheless, so `invalidate(_:)` the key if it matters. A `send` that ends late, such as one that waits for a
   /// network, keeps the layer until then.
   ///
-  /// Once the server has accepted a change that may affect any value, it is applied to every cached value, on the thread
-  /// of the response. Values that are not in memory are read from the source of truth, so this takes time in proportion
-  /// to its number of records.
+  /// Once the server has accepted a change that may affect any value, it is applied to every cached value, on the
+  /// thread of the response. Values that are not in memory are read from the source of truth, so this takes time in
+  /// proportion to its number of records.
   /// - Parameters:
   ///   - change: What is shown, and where the response belongs.
   ///   - send: Makes the request; the stream's first element is the response.
@@ -69,8 +69,8 @@ extension Store {
 
 /// A change that the server has accepted becomes a part of the cached values.
 extension Store {
-  /// Rebases the change onto every other cached value that it affects, then caches the response in the place of both the
-  /// cached value and the change. If a newer value supersedes the response, the change is rebased onto that, too.
+  /// Rebases the change onto every other cached value that it affects, then caches the response in the place of both
+  /// the cached value and the change. If a newer value supersedes the response, the change is rebased onto that, too.
   /// The completion is called once, with the error if the store has ended.
   func commit(_ layer: Layer<Key, Value>, response: (key: Key, value: Value)?, completion: @escaping WriteCompletion) {
     let steps = Steps<Key, Value>()
@@ -116,8 +116,8 @@ extension Store {
     }
   }
 
-  /// Marks the values that only an asynchronous source of truth has, and that a change affects, as out of date. They are
-  /// not changed there, since other processes may be changing them.
+  /// Marks the values that only an asynchronous source of truth has, and that a change affects, as out of date. They
+  /// are not changed there, since other processes may be changing them.
   private func invalidateShared(
     _ layer: Layer<Key, Value>, except known: Set<Key>, _ completion: @escaping WriteCompletion
   ) {
@@ -153,8 +153,8 @@ extension Store {
     }
   }
 
-  /// Stops showing a change that the server has not accepted. A refusal has the effect of one of a request; it completes
-  /// when that is in the source of truth.
+  /// Stops showing a change that the server has not accepted. A refusal has the effect of one of a request; it
+  /// completes when that is in the source of truth.
   func reject(_ layer: Layer<Key, Value>, _ error: any Error, completion: @escaping WriteCompletion) {
     let steps = Steps<Key, Value>()
     reject(layer, error, in: steps, completion: completion)
@@ -181,7 +181,8 @@ extension Store {
 
   /// Applies a change to the cached value of a key, and commits the result: again if another write has come between.
   /// - Parameters:
-  ///   - writes: Whom an invalidation is added to, if an asynchronous source of truth has the value, and memory has not.
+  ///   - writes: Whom an invalidation is added to, if an asynchronous source of truth has the value, and memory has
+  ///     not.
   ///   - steps: The change that this is a step of, if it has others.
   ///   - change: The changed value; `nil` if the change does not affect it.
   ///   - commit: Gets the changed value, or `nil` if there is none, and the version that it was made from. Returns

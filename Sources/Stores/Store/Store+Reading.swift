@@ -106,7 +106,8 @@ extension Store {
     return reading
   }
 
-  /// A cold stream of one value: the cached one if it is fresh, else the network's. Short for ``get(_:_:context:)`` with
+  /// A cold stream of one value: the cached one if it is fresh, else the network's. Short for ``get(_:_:context:)``
+  /// with
   /// `cacheFirst`.
   @inlinable
   public func cached(_ key: Key, context: ReadContext = ReadContext()) -> Observable<Value> {

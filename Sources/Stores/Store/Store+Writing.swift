@@ -12,9 +12,9 @@ extension Store {
     }
   }
 
-  /// The same on a thread, such as that of a stream's subscriber. A synchronous source of truth blocks it: a ``DiskCache``
-  /// waits ten seconds at most for another process that is stopped. An asynchronous one gets the value later; ``flush()``
-  /// waits for that.
+  /// Caches a value on a thread, such as that of a stream's subscriber. A synchronous source of truth blocks it: a
+  /// ``DiskCache`` waits ten seconds at most for another process that is stopped. An asynchronous one gets the value
+  /// later; ``flush()`` waits for that.
   public func save(_ value: Value, for key: Key) {
     let cached = makeCachedValue(value)
     perform { $0.save(cached, for: key) }
@@ -24,8 +24,8 @@ extension Store {
   /// between, the change is made again to the new value. The response to a request in flight may lack the change;
   /// watchers then get the response to a new request. Returns as `save(_:for:)` does.
   ///
-  /// Of changes that several processes make to an asynchronous source of truth at the same time, one replaces the other:
-  /// send those to the server.
+  /// Of changes that several processes make to an asynchronous source of truth at the same time, one replaces the
+  /// other: send those to the server.
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) async rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
@@ -33,8 +33,8 @@ extension Store {
     try await written { written in try self.update(key, isAsynchronous: true, change, written) }
   }
 
-  /// The same on a thread, which a synchronous source of truth blocks. With an asynchronous one, a value that is not in
-  /// memory is invalidated instead.
+  /// Changes a value on a thread, which a synchronous source of truth blocks. With an asynchronous one, a value that is
+  /// not in memory is invalidated instead.
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
     try update(key, isAsynchronous: false, change) { _ in }
   }
@@ -78,13 +78,13 @@ extension Store {
     }
   }
 
-  /// Marks the cached value of a key as out of date: it is stale from now on, also after a restart and for other processes
-  /// of the source of truth, and a new request is made for watchers whose policy uses the network and caches the response.
-  /// Returns as `save(_:for:)` does. If another process has the files' lock for too long, this process shows the value as
-  /// stale, and marks it as soon as the lock is free.
+  /// Marks the cached value of a key as out of date: it is stale from now on, also after a restart and for other
+  /// processes of the source of truth, and a new request is made for watchers whose policy uses the network and caches
+  /// the response. Returns as `save(_:for:)` does. If another process has the files' lock for too long, this process
+  /// shows the value as stale, and marks it as soon as the lock is free.
   public func invalidate(_ key: Key) async { await written { self.invalidate(key, completion: $0) } }
 
-  /// The same on a thread: the value is stale when this returns, and the source of truth gets the mark as soon as it can.
+  /// Marks a value on a thread: it is stale when this returns, and the source of truth gets the mark as soon as it can.
   /// Does not wait for other processes.
   public func invalidate(_ key: Key) { perform { $0.invalidate(key) } }
 
@@ -92,17 +92,18 @@ extension Store {
     perform { $0.invalidate(key, completion: completion) }
   }
 
-  /// The same as `invalidate(_:)` for every key with a cached value or a watcher, or for those of them that meet a
+  /// Invalidates every key with a cached value or a watcher, as `invalidate(_:)` does, or those of them that meet a
   /// condition: after a mutation, for example, that may have changed the result of any search. Values that are not in
   /// memory are read from the source of truth and written again, so this takes time in proportion to their number, and
-  /// makes them the most recent ones for limits of the source of truth. What only an asynchronous source has is marked there
-  /// as soon as it has said which keys that are.
+  /// makes them the most recent ones for limits of the source of truth. What only an asynchronous source has is marked
+  /// there as soon as it has said which keys that are.
   /// - Parameter isAffected: Called on any thread, without a lock.
   public func invalidateAll(where isAffected: @escaping @Sendable (Key) -> Bool = { _ in true }) async {
     await written { written in self.invalidateAll(where: isAffected, completion: written) }
   }
 
-  /// The same on a thread: the values are stale when this returns, and the source of truth gets the marks as soon as it can.
+  /// Marks values on a thread: they are stale when this returns, and the source of truth gets the marks as soon as it
+  /// can.
   public func invalidateAll(where isAffected: @escaping @Sendable (Key) -> Bool = { _ in true }) {
     invalidateAll(where: isAffected) { _ in }
   }
@@ -126,8 +127,8 @@ extension Store {
     writes.close()
   }
 
-  /// Every key that has a value in memory or in the source of truth, also one that another process has written there, or is
-  /// in use. If the source of truth cannot say, what it has is out of date from now on.
+  /// Every key that has a value in memory or in the source of truth, also one that another process has written there,
+  /// or is in use. If the source of truth cannot say, what it has is out of date from now on.
   func knownKeys() -> Set<Key> {
     let keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
     return storage.map { keys.union($0.keys()) } ?? keys
@@ -138,20 +139,20 @@ extension Store {
     await written { written in self.perform { $0.remove(key, completion: written) } }
   }
 
-  /// The same on a thread: the value is gone when this returns, and the source of truth removes it as soon as it can. Does
-  /// not wait for other processes.
+  /// Removes a value on a thread: it is gone when this returns, and the source of truth removes it as soon as it can.
+  /// Does not wait for other processes.
   public func remove(_ key: Key) { perform { $0.remove(key) } }
 
-  /// Removes everything, from memory and, before this returns, from the source of truth; no thread waits for that. Requests
-  /// in flight continue. Throws the source of truth's error if it could not remove everything.
+  /// Removes everything, from memory and, before this returns, from the source of truth; no thread waits for that.
+  /// Requests in flight continue. Throws the source of truth's error if it could not remove everything.
   public func clear() async throws { try await removed { $0.removeAll(then: $1) } }
 
   /// Ends the store because its account ends: everything it has kept is removed, as by ``clear()``, its requests are
   /// cancelled, late responses are dropped, and streams complete, after a snapshot without a value. From then on, reads
   /// fail with ``StoreError/signedOut``. Mutations in flight are not cancelled, and fail when their response comes.
   ///
-  /// So end all other stores that have opened the same source of truth, in this process, and over a ``DiskCache`` also in
-  /// others, as soon as they write.
+  /// So end all other stores that have opened the same source of truth, in this process, and over a ``DiskCache`` also
+  /// in others, as soon as they write.
   ///
   /// Throws the source of truth's error if it could not remove everything; another call tries again. To stop using a
   /// store but keep its data, call ``close()``.
@@ -166,9 +167,9 @@ extension Store {
     if let error { throw error }
   }
 
-  /// Ends the store, and keeps its data: streams complete, requests are cancelled, and once all writes are in the source
-  /// of truth this returns. From then on, reads fail with ``StoreError/closed``, and writes do nothing. A mutation in
-  /// flight is not cancelled, and fails when its response comes, which changes nothing that is cached.
+  /// Ends the store, and keeps its data: streams complete, requests are cancelled, and once all writes are in the
+  /// source of truth this returns. From then on, reads fail with ``StoreError/closed``, and writes do nothing. A
+  /// mutation in flight is not cancelled, and fails when its response comes, which changes nothing that is cached.
   ///
   /// If an asynchronous source of truth does not take everything, ``StoreConfiguration/onStorageError`` is called with
   /// ``StoreError/unwritten(count:)``; see ``flush()``.
@@ -177,11 +178,11 @@ extension Store {
     if let error = await flush(), shared != nil { configuration.onStorageError(error) }
   }
 
-  /// Returns when all earlier writes are in the source of truth, or have failed. A change that an asynchronous source of
-  /// truth does not end, although it was cancelled at its ``AsyncSourceOfTruth/timeLimit``, counts as failed after twice
-  /// that time, and so do those of its key that wait behind it.
-  /// - Returns: ``StoreError/unwritten(count:)`` if the source of truth has not got everything; `nil` if it has. What is
-  ///   missing is tried again while the process lives, and lost when it ends.
+  /// Returns when all earlier writes are in the source of truth, or have failed. A change that an asynchronous source
+  /// of truth does not end, although it was cancelled at its ``AsyncSourceOfTruth/timeLimit``, counts as failed after
+  /// twice that time, and so do those of its key that wait behind it.
+  /// - Returns: ``StoreError/unwritten(count:)`` if the source of truth has not got everything; `nil` if it has. What
+  ///   is missing is tried again while the process lives, and lost when it ends.
   @discardableResult
   public func flush() async -> StoreError? {
     let count = await withCheckedContinuation { continuation in

@@ -17,8 +17,8 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
 
   /// Whether a cached value may be returned in the place of a request that failed with this error, by the policies that
   /// do so: by default only in an outage (`RequestError.isOutage`; RFC 5861, section 4), so that a user whose token is
-  /// revoked, or who may no longer see something, gets no data. Called on the thread on which the request failed; errors
-  /// of other types are wrapped, with the kind `unknown`.
+  /// revoked, or who may no longer see something, gets no data. Called on the thread on which the request failed;
+  /// errors of other types are wrapped, with the kind `unknown`.
   public var mayServeStale: @Sendable (RequestError) -> Bool = { $0.isOutage }
 
   /// What becomes of cached values when a request fails with an error that is not an outage by ``mayServeStale``;
@@ -26,13 +26,14 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   public var effectOfFailure: @Sendable (RequestError) -> FailureEffect = { .standard(for: $0) }
 
   /// How long a key is not requested again after its request has failed: a second after the first failure, twice as
-  /// long after each further one, and at most 30 seconds, each by default with a random part of up to a half; or as long
-  /// as the server asks for (`Retry-After`), up to an hour. `nil` requests it with each read.
+  /// long after each further one, and at most 30 seconds, each by default with a random part of up to a half; or as
+  /// long as the server asks for (`Retry-After`), up to an hour. `nil` requests it with each read.
   ///
-  /// Meanwhile, reads whose policy reads the cache fail at once with the same error, or return a stale value, as they do
-  /// after a request of their own. `networkOnly`, so also ``Store/fresh(_:context:)``, and `noCache` make a request in any case,
-  /// and so does `invalidate(_:)`. It ends when a value is cached or the key is invalidated or removed. After a refusal (401,
-  /// 403) and a cancellation there is none: the next read may have another token. Measured by the ``clock``.
+  /// Meanwhile, reads whose policy reads the cache fail at once with the same error, or return a stale value, as they
+  /// do after a request of their own. `networkOnly`, so also ``Store/fresh(_:context:)``, and `noCache` make a request
+  /// in any case, and so does `invalidate(_:)`. It ends when a value is cached or the key is invalidated or removed.
+  /// After a refusal (401, 403) and a cancellation there is none: the next read may have another token. Measured by the
+  /// ``clock``.
   public var backoff: Backoff? = Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0.5)
 
   /// The greatest number of values in memory; values of watched keys are held in addition while they are watched.
@@ -84,8 +85,8 @@ public enum FailureEffect: Hashable, Sendable {
   case removeAll
 
   /// The effect of a refusal on what the server gave before: `hideAll` if the user has to sign in again
-  /// (`RequestError.isUnauthenticated`), since the reader may no longer be the same user; `remove` if the user may not see
-  /// this (`RequestError.isForbidden`); `keep` after any other failure.
+  /// (`RequestError.isUnauthenticated`), since the reader may no longer be the same user; `remove` if the user may not
+  /// see this (`RequestError.isForbidden`); `keep` after any other failure.
   public static func standard(for error: RequestError) -> FailureEffect {
     if error.isUnauthenticated { return .hideAll }
     return error.isForbidden ? .remove : .keep
@@ -145,7 +146,7 @@ extension Freshness {
     refreshAfterWrite.map { now - cached.writtenAt >= $0 } ?? false
   }
 
-  /// Whether it has expired for every process, whoever has read it.
+  /// Whether it has expired for every process, however lately one has read it.
   @inlinable func isTooOld<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
     expireAfterWrite.map { now - cached.writtenAt >= $0 } ?? false
   }

@@ -34,6 +34,6 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: `description`.
   public var errorDescription: String? { description }
 }

@@ -28,8 +28,8 @@ public protocol AccountMember: AnyObject, Sendable {
   /// Whether it is closed or signed out, and nothing is left to be removed, so that the account needs another one.
   var hasEnded: Bool { get }
 
-  /// Sets what to call each time that it becomes busy, before the caller that makes it so can release it; called without
-  /// a lock. A group calls this once.
+  /// Sets what to call each time that it becomes busy, before the caller that makes it so can release it; called
+  /// without a lock. A group calls this once.
   func notifyWhenBusy(_ action: @escaping @Sendable () -> Void)
 
   /// Ends it, and keeps its data.
@@ -75,13 +75,13 @@ extension Outbox: AccountMember {
 /// One object for each account, such as a ``Store``: see ``StoreGroup`` and ``OutboxGroup``.
 ///
 /// The account identifies whose data they are: a user's id together with an endpoint, for example. Each account has a
-/// member of its own, so requests, values and records of two accounts never mix. Accounts that are strings are told apart
-/// by their bytes; if strings are a part of your own type, its `==` should compare them by `utf8`, since `String` takes
-/// canonically equivalent ones for equal.
+/// member of its own, so requests, values and records of two accounts never mix. Accounts that are strings are told
+/// apart by their bytes; if strings are a part of your own type, its `==` should compare them by `utf8`, since `String`
+/// takes canonically equivalent ones for equal.
 ///
-/// A member that was not asked for during the idle timeout, or for the longest time of too many, is released; but one that
-/// somebody still uses, by a reference or a subscription, is found again by ``member(for:)``. Its data stay, if it has a
-/// source of truth, and so does what it has not written there yet; what it had in memory alone is gone.
+/// A member that was not asked for during the idle timeout, or for the longest time of too many, is released; but one
+/// that somebody still uses, by a reference or a subscription, is found again by ``member(for:)``. Its data stay, if it
+/// has a source of truth, and so does what it has not written there yet; what it had in memory alone is gone.
 public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMember>: Sendable {
   private typealias Table = MemberTable<AccountName<Account>, Member>
 
@@ -97,8 +97,8 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
 
   /// Makes a group.
   /// - Parameters:
-  ///   - idleTimeout: How long a member is retained that nobody asks for: this long, or up to a quarter longer; a quarter
-  ///     of an hour by default, `nil` for no limit.
+  ///   - idleTimeout: How long a member is retained that nobody asks for: this long, or up to a quarter longer; a
+  ///     quarter of an hour by default, `nil` for no limit.
   ///   - maximumCount: The greatest number of members that are retained; 10,000 by default. Busy ones, and those that
   ///     somebody uses, come in addition.
   ///   - scheduler: Measures the idle timeout.
@@ -123,8 +123,8 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
   }
 
   /// The member of an account; the same one as long as it is retained or used, and until it is closed or signed out.
-  /// Throws what the group's closure throws; the next call then tries again. Blocks while that makes the member, on this
-  /// thread or another.
+  /// Throws what the group's closure throws; the next call then tries again. Blocks while that makes the member, on
+  /// this thread or another.
   public func member(for account: Account) throws -> Member {
     let name = AccountName(account)
     while true {
@@ -147,8 +147,8 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
     }
   }
 
-  /// Ends the member of an account, whose data stay: its streams complete, its requests are cancelled, and its writes are
-  /// on disk when this returns. The next call of ``member(for:)`` then makes another one.
+  /// Ends the member of an account, whose data stay: its streams complete, its requests are cancelled, and its writes
+  /// are on disk when this returns. The next call of ``member(for:)`` then makes another one.
   public func close(_ account: Account) async {
     let name = AccountName(account)
     guard let member = change({ ($0.end(name), []) }) else { return }
@@ -156,16 +156,17 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
     change { ((), $0.ended(name, isOver: true)) }
   }
 
-  /// The same for all accounts, as at the end of a process: also for members that were released, and still write.
+  /// Ends the members of all accounts, whose data stay, as at the end of a process: also members that were released,
+  /// and still write.
   public func close() async {
     await withTaskGroup(of: Void.self) { tasks in
       for account in accounts { tasks.addTask { await self.close(account) } }
     }
   }
 
-  /// Ends the member of an account, and removes everything that it has kept. If it is not open, it is opened first; throws
-  /// what the group's closure throws then, and its data stay. Throws the member's error if it could not remove everything;
-  /// another call tries again. Meanwhile ``member(for:)`` gives the member that is being signed out.
+  /// Ends the member of an account, and removes everything that it has kept. If it is not open, it is opened first;
+  /// throws what the group's closure throws then, and its data stay. Throws the member's error if it could not remove
+  /// everything; another call tries again. Meanwhile ``member(for:)`` gives the member that is being signed out.
   public func signOut(_ account: Account) async throws {
     let name = AccountName(account)
     var opened: Member?

@@ -29,15 +29,15 @@ import Testing
 
   @Test func `a look says whether another process has changed the folder since the last one`() throws {
     let (first, second) = (try cache(), try cache())
-    _ = try first.lookAgain()
+    _ = try first.refresh()
     try first.write(stored, for: "own")
-    #expect(try !first.lookAgain())
+    #expect(try !first.refresh())
     try second.write(stored, for: "k")
     try first.write(stored, for: "own")
-    #expect(try first.lookAgain())
-    #expect(try !first.lookAgain())
+    #expect(try first.refresh())
+    #expect(try !first.refresh())
     try second.write(stored, for: "l")
-    #expect(try first.lookAgain() && first.read("l") == stored)
+    #expect(try first.refresh() && first.read("l") == stored)
   }
 
   @Test func `a record of another process is invalidated, and keeps its value`() throws {

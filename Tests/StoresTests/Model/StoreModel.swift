@@ -44,7 +44,7 @@ struct StoreModel {
 
   var now = 0
   var kept: [String: Kept] = [:]
-  /// Changes under way; one without a key is of all values.
+  /// Changes in flight; one without a key is of all values.
   private(set) var layers: [(id: Int, key: String?, added: Int, began: Int)] = []
   /// How new what is kept is: the step of its write, or of the request it answers.
   private var written: [String: Int] = [:]

@@ -104,14 +104,14 @@ extension Outbox<String, String> {
   /// Waits until what was submitted before is on disk, its turn is requested, and observers have it.
   func added() async {
     await onQueue {}
-    await board.delivered()
+    await publisher.delivered()
   }
 
   /// Waits until the last turn that was requested, if there is one, has ended.
   func lastTurn() async {
     await added()
     _ = await state.withLock { $0.turn }?.value
-    await board.delivered()
+    await publisher.delivered()
   }
 
   /// What came of submitting a mutation, in one word or two.

@@ -87,7 +87,7 @@ import Testing
     if isKnown { outbox.state.withLock { _ = $0.known.replace(entry.name, with: entry) } }
     await outbox.flush()
     #expect(server.received == [] && changes.take().isEmpty)
-    if isKnown { outbox.board.report(.added(entry)) } else { outbox.note(entry) }
+    if isKnown { outbox.publisher.report(.added(entry)) } else { outbox.note(entry) }
     outbox.endArrival(of: entry)
     outbox.joinTurn(for: entry)
     await outbox.lastTurn()
@@ -102,7 +102,7 @@ import Testing
     let entry = try outbox.folder.append("a", id: id, now: .now())
     outbox.state.withLock { _ = $0.known.replace(entry.name, with: entry) }
     try outbox.discard(entry)
-    outbox.board.report(.added(entry))
+    outbox.publisher.report(.added(entry))
     outbox.endArrival(of: entry)
     #expect(Recorder(outbox.changes).take().isEmpty)
   }

@@ -227,7 +227,7 @@ import Testing
     try await outbox.signOut()
     outbox.forget(entry, .withdrawn(entry))
     let isAnswered = Monitor(false)
-    outbox.board.answer { isAnswered.update { $0 = true } }
+    outbox.publisher.answer { isAnswered.update { $0 = true } }
     try await isAnswered.wait { $0 }
     #expect(Recorder(outbox.changes).isCompleted.value, "Nothing waits after a sign-out")
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Stores
 
-/// Changes whose answers come late: to requests that are under way, or to a store that was signed out.
+/// Changes whose answers come late: to requests in flight, or to a store that was signed out.
 @Suite struct LateChangeTests {
   private let server = FakeServer<String, [String]>()
   private let store: Store<String, [String]>

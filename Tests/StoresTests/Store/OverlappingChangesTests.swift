@@ -4,7 +4,7 @@ import Testing
 
 @testable import Stores
 
-/// Many changes under way, and what is remembered for them.
+/// Many changes in flight, and what is remembered for them.
 @Suite struct OverlappingChangesTests {
   private let server = FakeServer<String, [String]>()
   private let store: Store<String, [String]>
