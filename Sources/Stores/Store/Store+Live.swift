@@ -57,7 +57,7 @@ extension Store {
       state.acquire(key)
       return state.isLoaded(key)
     }
-    guard shared != nil, !isLoaded else {
+    guard storage.shared != nil, !isLoaded else {
       defer { perform { $0.release(key) } }
       return try receive(key, change, completion)
     }

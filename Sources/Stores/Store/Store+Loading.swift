@@ -5,19 +5,19 @@ extension Store {
   /// value comes from; `nil` if reading failed, or the source is asynchronous and its value is not in memory.
   @discardableResult
   func load(_ key: Key) -> SnapshotSource? {
-    if storage == nil, shared == nil { return .memory }
+    if storage.isMemory { return .memory }
     let unloaded = perform { state -> UInt64? in
       state.isLoaded(key) ? nil : state.entries[key]?.version
     }
     guard let version = unloaded else { return .memory }
-    guard let storage else { return nil }
-    return install(storage.read(key), for: key, version: version)
+    guard let queue = storage.queue else { return nil }
+    return install(queue.read(key), for: key, version: version)
   }
 
   /// Loads a key's value from either source of truth, and calls back at once, or when an asynchronous one has answered.
   /// Several reads of a key share one.
   func load(_ key: Key, then completion: @escaping @Sendable (SnapshotSource?) -> Void) {
-    guard let shared else { return completion(load(key)) }
+    guard let shared = storage.shared else { return completion(load(key)) }
     let (isLoaded, version) = perform { state -> (Bool, UInt64?) in
       guard let entry = state.entries[key], !entry.isLoaded else { return (true, nil) }
       entry.loading = (entry.loading ?? []) + [completion]
@@ -56,14 +56,14 @@ extension Store {
   func follow(_ change: SourceChange<Key>) {
     switch change {
     case .key(let key):
-      shared?.clearSuspicion(of: key)
+      storage.shared?.clearSuspicion(of: key)
       follow(key)
     case .all:
       let keys = perform { state in Set(Array(state.memory.keys) + Array(state.entries.keys)) }
       // What is not in the source yet is newer than what it has, unless the source says otherwise when it gets that.
-      let unwritten = keys.filter { shared?.pending($0) != nil }
+      let unwritten = keys.filter { storage.shared?.pending($0) != nil }
       // What could not be written while the source was away.
-      shared?.beginAll()
+      storage.shared?.beginAll()
       for key in keys where !unwritten.contains(key) || perform({ $0.entries[key] != nil }) { follow(key) }
     }
   }
@@ -84,7 +84,7 @@ extension Store {
     let begins = perform { state -> Bool in
       guard let entry = state.entries[key] else {
         // What is not in the source yet is newer than what it has.
-        if shared?.pending(key) == nil { state.forget(key) }
+        if storage.shared?.pending(key) == nil { state.forget(key) }
         return false
       }
       if entry.following.isRunning {
@@ -99,7 +99,7 @@ extension Store {
   }
 
   private func readChange(of key: Key) {
-    guard let shared else { return }
+    guard let shared = storage.shared else { return }
     // What this store has written is read back as long as it is not done; others may have written after it.
     shared.settle(key) { isDone in
       // What the source does not take for now is newer than what it has.

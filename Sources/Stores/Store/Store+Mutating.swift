@@ -121,7 +121,7 @@ extension Store {
   private func invalidateShared(
     _ layer: Layer<Key, Value>, except known: Set<Key>, _ completion: @escaping WriteCompletion
   ) {
-    guard let shared else { return completion(nil) }
+    guard let shared = storage.shared else { return completion(nil) }
     shared.keys { keys in
       let invalidations = WriteGroup(then: completion)
       for key in keys.subtracting(known) {
@@ -144,11 +144,11 @@ extension Store {
   /// Whether a change may affect the cached value of a key. A value that is not in memory is read, but not put there.
   private func mayAffect(_ key: Key, _ layer: Layer<Key, Value>) -> Bool {
     if perform({ $0.entries[key] != nil || $0.memory.peek(key) != nil }) { return true }
-    switch storage?.read(key) {
+    switch storage.queue?.read(key) {
     case .found(let stored): return layer.apply(key, stored.value) != nil
     case .missing, nil: return false
     case .failed:
-      storage?.suspect(key)
+      storage.queue?.suspect(key)
       return false
     }
   }
@@ -194,7 +194,7 @@ extension Store {
   ) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
-    if load(key) == nil, shared != nil {
+    if load(key) == nil, storage.shared != nil {
       perform(in: steps) { $0.store(.invalidate(key), completion: writes.add()) }
     }
     while true {

@@ -70,7 +70,7 @@ extension Store {
   func loaded(_ key: Key) async {
     if perform({ $0.isLoaded(key) }) { return }
     await withCheckedContinuation { continuation in
-      guard shared == nil else { return load(key) { _ in continuation.resume() } }
+      guard storage.shared == nil else { return load(key) { _ in continuation.resume() } }
       _ = ElasticScheduler().schedule {
         self.load(key)
         continuation.resume()
@@ -116,7 +116,7 @@ extension Store {
     let affected = known.filter(isAffected)
     // All are stale before the first is written, and before a watcher is notified, which may stall.
     perform { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
-    if let shared {
+    if let shared = storage.shared {
       let listed = writes.add()
       shared.keys { keys in
         let affected = keys.subtracting(known).filter(isAffected)
@@ -131,7 +131,7 @@ extension Store {
   /// or is in use. If the source of truth cannot say, what it has is out of date from now on.
   func knownKeys() -> Set<Key> {
     let keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
-    return storage.map { keys.union($0.keys()) } ?? keys
+    return storage.queue.map { keys.union($0.keys()) } ?? keys
   }
 
   /// Removes the cached value of a key; its watchers get a snapshot without a value. Returns as `save(_:for:)` does.
@@ -175,7 +175,7 @@ extension Store {
   /// ``StoreError/unwritten(count:)``; see ``flush()``.
   public func close() async {
     perform { $0.close() }
-    if let error = await flush(), shared != nil { configuration.onStorageError(error) }
+    if let error = await flush(), storage.shared != nil { configuration.onStorageError(error) }
   }
 
   /// Returns when all earlier writes are in the source of truth, or have failed. A change that an asynchronous source
@@ -186,13 +186,7 @@ extension Store {
   @discardableResult
   public func flush() async -> StoreError? {
     let count = await withCheckedContinuation { continuation in
-      if let shared {
-        shared.flush { continuation.resume(returning: $0) }
-      } else if let storage {
-        storage.flush { continuation.resume(returning: $0) }
-      } else {
-        continuation.resume(returning: 0)
-      }
+      storage.flush { continuation.resume(returning: $0) }
     }
     return count == 0 ? nil : .unwritten(count: count)
   }

@@ -28,9 +28,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   // Copied from the configuration, so that reads from memory need not copy all of that.
   @usableFromInline let clock: StoreClock
   @usableFromInline let freshness: Freshness
-  /// The way to the source of truth: one of both, or none.
-  let storage: StorageQueue<Key, Value>?
-  let shared: SharedQueue<Key, Value>?
+  let storage: StorageAccess<Key, Value>
   private let fetcher: Fetcher<Key, Value>
   private let keyForResponse: @Sendable (Key, Value) -> Key
   @usableFromInline let state: Locked<StoreState<Key, Value>>
@@ -56,20 +54,11 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     freshness = configuration.freshness
     self.fetcher = fetcher
     self.keyForResponse = keyForResponse
-    var queue: StorageQueue<Key, Value>?
-    var shared: SharedQueue<Key, Value>?
-    switch storage {
-    case .memory: break
-    case .source(let source):
-      queue = StorageQueue(
-        source, writesBehind: configuration.writing == .behind, onError: configuration.onStorageError)
-    case .async(let source):
-      shared = SharedQueue(source, scheduler: clock.scheduler, onError: configuration.onStorageError)
-    }
-    (self.storage, self.shared) = (queue, shared)
-    state = Locked(StoreState(configuration, storage: queue, shared: shared))
-    queue?.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }
-    guard let shared else { return }
+    let access = StorageAccess(storage, configuration)
+    self.storage = access
+    state = Locked(StoreState(configuration, access))
+    access.queue?.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }
+    guard let shared = access.shared else { return }
     shared.setNotice { [weak self] key, notice in self?.follow(notice, of: key) }
     shared.account.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }.disposed(by: showings)
     shared.truth.changes.subscribe(onNext: { [weak self] in self?.follow($0) }).disposed(by: showings)
@@ -164,13 +153,11 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case .refetchLater(let key, let pause):
       _ = clock.scheduler.schedule(after: pause) { [weak self] in self?.perform { $0.refetchAfterPause(key) } }
     case .sweepLater: sweepLater()
-    case .finish(let job, let timing, let completion): storage?.finish(job, timing, then: completion ?? { _ in })
-    case .share(let key): shared?.begin(key)
-    case .shareRemoval: shared?.beginRemoval()
-    case .shareRefusal(let isRefused): shared?.setRefused(isRefused)
-    case .endOtherStores:
-      storage?.endOthers()
-      shared?.account.signOut()
+    case .finish(let job, let timing, let completion): storage.queue?.finish(job, timing, then: completion ?? { _ in })
+    case .share(let key): storage.shared?.begin(key)
+    case .shareRemoval: storage.shared?.beginRemoval()
+    case .shareRefusal(let isRefused): storage.shared?.setRefused(isRefused)
+    case .endOtherStores: storage.endOthers()
     }
   }
 

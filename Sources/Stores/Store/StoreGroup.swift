@@ -52,19 +52,15 @@ extension AccountMember {
 
 extension Store: AccountMember {
   /// Whether writes wait, or the store alone remembers what it could not write.
-  public var isBusy: Bool { storage?.isBusy ?? shared.map { $0.isBusy || $0.account.isNeeded } ?? false }
+  public var isBusy: Bool { storage.isBusy }
 
   /// Whether it is closed or signed out, and no removal is left to be done.
   public var hasEnded: Bool {
-    guard state.withLock({ $0.ending != nil }) else { return false }
-    return storage?.removal == nil && storage?.hasRemains != true && shared?.isBusy != true
+    state.withLock { $0.ending != nil } && !storage.hasRemains
   }
 
   /// Calls an action when there is something to write, and was nothing before.
-  public func notifyWhenBusy(_ action: @escaping @Sendable () -> Void) {
-    storage?.onBusy(action)
-    shared?.onBusy(action)
-  }
+  public func notifyWhenBusy(_ action: @escaping @Sendable () -> Void) { storage.onBusy(action) }
 }
 
 extension Outbox: AccountMember {

@@ -100,9 +100,9 @@ extension StoreState {
   /// After a sign-out: waits for its removal, or tries again if that has failed. Otherwise there is nothing to do: the
   /// records may belong to another store by now, opened after this one was signed out.
   private mutating func removeRemains(then completion: @escaping WriteCompletion) {
-    if let storage, let removal = storage.removal {
+    if let removal = storage.queue?.removal {
       effects.append(.finish(removal, .elsewhere, completion))
-    } else if storage?.hasRemains == true {
+    } else if storage.queue?.hasRemains == true {
       store(.signOut, isAsynchronous: true, completion: completion)
     } else {
       effects.append(.complete(completion, nil))

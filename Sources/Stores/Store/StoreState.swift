@@ -31,10 +31,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   @usableFromInline let freshness: Freshness
-  /// The source of truth, if it is synchronous.
-  let storage: StorageQueue<Key, Value>?
-  /// The source of truth, if it is asynchronous.
-  let shared: SharedQueue<Key, Value>?
+  let storage: StorageAccess<Key, Value>
   private let writesBehind: Bool
   private var versions = VersionClock()
   @usableFromInline var entries: [Key: StoreEntry<Key, Value>] = [:]
@@ -57,17 +54,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   private var awaitsSweep = false
   private var lastNumber: UInt64 = 0
 
-  init(
-    _ configuration: StoreConfiguration<Value>, storage: StorageQueue<Key, Value>?, shared: SharedQueue<Key, Value>?
-  ) {
+  init(_ configuration: StoreConfiguration<Value>, _ storage: StorageAccess<Key, Value> = .memory) {
     freshness = configuration.freshness
     memory = LRUCache(countLimit: configuration.memoryCount, costLimit: configuration.memoryCost)
     self.storage = storage
-    self.shared = shared
     writesBehind = configuration.writing == .behind
     releasesIdle = configuration.idleTime != nil
     // What was refused to an earlier store or process stays hidden.
-    if storage?.isRefused == true || shared?.account.isRefused == true { refusedAt = nextNumber() }
+    if storage.isRefused { refusedAt = nextNumber() }
   }
 
   /// Keeps a replaced value until the lock is released.
@@ -114,7 +108,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     let cached = forReading ? use(key) : memory.peek(key)
     if entries[key] == nil {
       entries[key] = StoreEntry(
-        cached: cached, isLoaded: cached != nil || storage == nil && shared == nil, version: nextNumber())
+        cached: cached, isLoaded: cached != nil || storage.isMemory, version: nextNumber())
     }
     entries[key]?.uses += 1
   }
@@ -154,7 +148,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   private mutating func expire(_ key: Key, _ cached: CachedValue<Value>, isWorthless: Bool) {
     discard(memory.remove(key))
     forget(valueOf: key)
-    if isWorthless, storage != nil { store(.expire(key, cached.version), isAsynchronous: true) }
+    if isWorthless, storage.queue != nil { store(.expire(key, cached.version), isAsynchronous: true) }
     publish(key)
   }
 
@@ -270,14 +264,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     if work.isOfAll { isAwaited = true }
     if !isAwaited, let completion { effects.append(.complete(completion, nil)) }
     let completion = isAwaited ? completion : nil
-    if let shared { return share(work, shared, completion) }
-    guard let storage else {
-      if let completion { effects.append(.complete(completion, nil)) }
-      return
+    switch storage {
+    case .memory: if let completion { effects.append(.complete(completion, nil)) }
+    case .queue(let queue):
+      let (job, released) = queue.enqueue(work)
+      discard(released)
+      effects.append(.finish(job, !isAwaited ? .later : isAsynchronous ? .elsewhere : .here, completion))
+    case .shared(let shared): share(work, shared, completion)
     }
-    let (job, released) = storage.enqueue(work)
-    discard(released)
-    effects.append(.finish(job, !isAwaited ? .later : isAsynchronous ? .elsewhere : .here, completion))
   }
 
   /// Enqueues work for an asynchronous source of truth. What is not a value gets its version here.
@@ -310,7 +304,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     _ cached: CachedValue<Value>, for key: Key, isAsynchronous: Bool = false, isResponse: Bool = false,
     completion: WriteCompletion? = nil
   ) {
-    if cached.isPartial || storage == nil && shared == nil {
+    if cached.isPartial || storage.isMemory {
       if let completion { effects.append(.complete(completion, nil)) }
       return
     }

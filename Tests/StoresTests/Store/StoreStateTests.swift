@@ -7,7 +7,7 @@ import Testing
 /// What a change of a store's state leads to, as values: no store, no thread and no closure is needed to see it.
 @Suite struct StoreStateTests {
   private struct World {
-    var state = StoreState<String, String>(StoreConfiguration(), storage: nil, shared: nil)
+    var state = StoreState<String, String>(StoreConfiguration())
     private let now = StoreTime(microseconds: 0)
 
     /// What is to be done since this was asked last, in order.
