@@ -170,7 +170,7 @@ struct DiskCacheTests {
       try cache.write(stored(String(repeating: "x", count: 30 * 4096)), for: "99")
     }
     #expect(try cache.read("99") == nil)
-    // Opened anew, it still knows which is oldest.
+    // Opened again, it still knows which is oldest.
     let next = try self.cache(limit: limit)
     let oldest = try #require(kept.min())
     try next.write(stored(String(repeating: "y", count: 5_000)), for: "large")
@@ -239,7 +239,7 @@ struct DiskCacheTests {
     for call in 0..<60 {
       let files = FaultyFileSystem()
       let cache = try cache("\(call)", files)
-      // By another one, so that the folder has to be looked at anew.
+      // By another one, so that the folder has to be read again.
       for key in ["a", "b", "c"] { try self.cache("\(call)").write(stored("v"), for: key) }
       files.fail(call: call)
       try? cache.removeAll()

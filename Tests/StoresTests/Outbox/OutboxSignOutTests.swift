@@ -95,7 +95,7 @@ import Testing
       do { result = .success(try await outbox.signOut()) } catch { result = .failure(error) }
       let isPast = files.calls <= call
       files.fail(call: nil)
-      // As its caller does that is told of the failure.
+      // As its caller does, which gets the failure.
       if case .failure = result { try await outbox.signOut() }
       server.set(.answers)
       #expect(await other.outcome("c") == "The outbox's account was signed out.", "call \(call)")
