@@ -22,8 +22,7 @@ public struct StoreChange<Key: Hashable & Sendable, Value: Sendable, Response: S
 
   /// A change that may affect any cached value, and whose response is no value of the store, such as that of another
   /// store's mutation: once the server has accepted the change, it is applied to every cached value. A value that was
-  /// requested after the change began may have the change already, or not: it is requested again for its watchers, as
-  /// by
+  /// requested after the change began may have the change already, or not: it is requested again for its watchers, as by
   /// `invalidate(_:)`.
   ///
   ///     products.mutate(.ofAll { id, product in id == bought ? product.reserved(by: user) : nil }) {
