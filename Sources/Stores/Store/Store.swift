@@ -1,6 +1,6 @@
 import GraphQLClient
 import HTTPClientCore
-public import Streams
+import Streams
 public import SystemBase
 
 /// Values by key: served from a cache at once, refreshed from the server, and live for every watcher.
