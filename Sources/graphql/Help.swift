@@ -124,7 +124,7 @@ enum Help {
       --json        print JSON; [{"impact", "coordinate", "message", "operations"}, ...]
 
     With documents that are valid for the old schema, in GraphQL and Swift files and folders of them, it
-    names the operations that feel each change.
+    names the operations that are affected by each change.
     Exits with 65 if something breaks.
     """
 }

@@ -27,7 +27,7 @@ extension GraphQLCommand {
     }
   }
 
-  /// A change, with the operations that feel it.
+  /// A change, with the operations that are affected by it.
   private struct Change: Encodable {
     let impact: String
     let coordinate: String
@@ -55,7 +55,7 @@ extension GraphQLCommand {
       let documents = Documents(files, isSeparate: arguments.flags.contains(.separately))
       let wholes = try self.wholes(documents)
       let changes = old.changes(to: new)
-      let users = old.operations(among: wholes.map(\.syntax), feeling: changes)
+      let users = old.operations(among: wholes.map(\.syntax), affectedBy: changes)
       let listed = zip(changes, users).map { change, users in
         Change(
           impact: change.impact.rawValue, coordinate: change.coordinate, message: change.message,
@@ -72,13 +72,13 @@ extension GraphQLCommand {
       let concerned = Set(listed.flatMap(\.operations)).count
       console.report(
         "\(counts.joined(separator: ", "))"
-          + (files.isEmpty ? "" : "; of \(documents.summary), \(concerned) feel a change"))
+          + (files.isEmpty ? "" : "; of \(documents.summary), \(concerned) are affected"))
       return changes.contains { $0.impact == .breaking } ? .invalid : .success
     }
   }
 
   /// The documents with all fragments that they use. It throws if one is missing, since then a change would not be
-  /// traced to the operations that feel it.
+  /// traced to the operations that are affected by it.
   private func wholes(_ documents: Documents) throws -> [Documents.Whole] {
     var (wholes, findings) = ([Documents.Whole](), documents.findings)
     for index in documents.all.indices {

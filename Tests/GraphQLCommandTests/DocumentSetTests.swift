@@ -132,7 +132,7 @@ import Testing
     #expect(
       result.errors
         == "1 breaking, 0 dangerous, 0 safe; of 2 operations and 1 fragment in 2 files and 1 literal of 1 Swift file, "
-        + "2 feel a change\n")
+        + "2 are affected\n")
     let missing = try await folder.run(["schema", "diff", schema, new, operation])
     #expect(missing.code == 65 && missing.output.contains("a.graphql:1:28: error: there is no fragment \"f\""))
   }

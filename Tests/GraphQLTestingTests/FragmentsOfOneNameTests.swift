@@ -54,7 +54,7 @@ import Testing
       { schema in
         try names.filter { name in
           let changes = schema.changes(to: try Schema(parsing: sdl.replacing("\(name): Int", with: "")))
-          return try !schema.operations(in: document(), feeling: #require(changes.first)).isEmpty
+          return try !schema.operations(in: document(), affectedBy: #require(changes.first)).isEmpty
         }
       }
     ),

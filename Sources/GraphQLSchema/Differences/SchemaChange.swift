@@ -26,8 +26,8 @@ public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
   /// What has changed, in words.
   public let message: String
 
-  /// The coordinates whose use makes a client feel the change.
-  let feltThrough: [String]
+  /// The coordinates whose use means that a change affects a client.
+  let affectedUses: [String]
 
   /// `breaking: MESSAGE`.
   public var description: String { "\(impact.rawValue): \(message)" }
@@ -46,23 +46,23 @@ extension Schema {
     }
   }
 
-  /// The operations of a document, valid for this schema, that feel a change.
-  public func operations(in document: DocumentSyntax, feeling change: SchemaChange) -> [OperationSyntax] {
-    operations(among: [document], feeling: [change])[0].map(\.operation)
+  /// The operations of a document, valid for this schema, that a change affects.
+  public func operations(in document: DocumentSyntax, affectedBy change: SchemaChange) -> [OperationSyntax] {
+    operations(among: [document], affectedBy: [change])[0].map(\.operation)
   }
 
-  /// The operations of documents, valid for this schema, that feel changes.
+  /// The operations of documents, valid for this schema, that changes affect.
   ///
   /// The documents are one set: a fragment that is spread is that of the document in which it is spread, or else that of
   /// the first document that has one. What an operation uses is found once, however many changes there are.
-  /// - Returns: For each change the operations that feel it, each with the number of its document.
+  /// - Returns: For each change the operations that are affected by it, each with the number of its document.
   public func operations(
-    among documents: [DocumentSyntax], feeling changes: [SchemaChange]
+    among documents: [DocumentSyntax], affectedBy changes: [SchemaChange]
   ) -> [[(document: Int, operation: OperationSyntax)]] {
     var operations: [(document: Int, operation: OperationSyntax)] = []
     /// The numbers of the operations that use what has a coordinate, in order.
     var users: [String: [Int]] = [:]
-    var uses = OperationUses(self, documents, wanted: Set(changes.flatMap(\.feltThrough)))
+    var uses = OperationUses(self, documents, wanted: Set(changes.flatMap(\.affectedUses)))
     for (number, document) in documents.enumerated() {
       for operation in document.operations {
         for coordinate in uses.coordinates(of: operation, in: number) {
@@ -72,7 +72,7 @@ extension Schema {
       }
     }
     return changes.map { change in
-      Set(change.feltThrough.flatMap { users[$0] ?? [] }).sorted().map { operations[$0] }
+      Set(change.affectedUses.flatMap { users[$0] ?? [] }).sorted().map { operations[$0] }
     }
   }
 }

@@ -45,21 +45,21 @@ struct SchemaComparison {
   }
 
   private mutating func add(
-    _ impact: SchemaChange.Impact, _ coordinate: String, _ message: String, feltThrough: [String]? = nil
+    _ impact: SchemaChange.Impact, _ coordinate: String, _ message: String, affectedUses: [String]? = nil
   ) {
     changes.append(
       SchemaChange(
-        impact: impact, coordinate: coordinate, message: message, feltThrough: feltThrough ?? [coordinate]))
+        impact: impact, coordinate: coordinate, message: message, affectedUses: affectedUses ?? [coordinate]))
   }
 
   private mutating func compareDocumentation(_ old: String?, _ new: String?, _ coordinate: String) {
-    if old != new { add(.safe, coordinate, "the description of \(coordinate) is changed", feltThrough: []) }
+    if old != new { add(.safe, coordinate, "the description of \(coordinate) is changed", affectedUses: []) }
   }
 
   private mutating func compareDeprecation(_ old: String?, _ new: String?, _ coordinate: String) {
     guard old != new else { return }
     let what = new.map { old == nil ? "is deprecated: \($0)" : "is deprecated for another reason: \($0)" }
-    add(.safe, coordinate, "\(coordinate) \(what ?? "is no longer deprecated")", feltThrough: [])
+    add(.safe, coordinate, "\(coordinate) \(what ?? "is no longer deprecated")", affectedUses: [])
   }
 }
 
@@ -87,7 +87,7 @@ extension SchemaComparison {
         switch (old, new) {
         case (let old?, nil): comparison.add(.breaking, old.coordinate, "the field \(old.coordinate) is removed")
         case (nil, let new?):
-          comparison.add(.safe, new.coordinate, "the field \(new.coordinate) is added", feltThrough: [])
+          comparison.add(.safe, new.coordinate, "the field \(new.coordinate) is added", affectedUses: [])
         case (let old?, let new?): comparison.compare(old, new)
         case (nil, nil): break
         }
@@ -110,10 +110,10 @@ extension SchemaComparison {
       if let interface, newInterface == nil {
         comparison.add(
           .breaking, old.name, "\(old.name) no longer implements \(interface.name)",
-          feltThrough: [old.name, interface.name])
+          affectedUses: [old.name, interface.name])
       } else if let newInterface, interface == nil {
         comparison.add(
-          .dangerous, old.name, "\(old.name) implements \(newInterface.name)", feltThrough: [newInterface.name])
+          .dangerous, old.name, "\(old.name) implements \(newInterface.name)", affectedUses: [newInterface.name])
       }
     }
   }
@@ -124,9 +124,10 @@ extension SchemaComparison {
       switch (old, new) {
       case (let old?, nil):
         comparison.add(
-          .breaking, "\(name).\(old.name)", "the value \(name).\(old.name) is removed", feltThrough: [name])
+          .breaking, "\(name).\(old.name)", "the value \(name).\(old.name) is removed", affectedUses: [name])
       case (nil, let new?):
-        comparison.add(.dangerous, "\(name).\(new.name)", "the value \(name).\(new.name) is added", feltThrough: [name])
+        comparison.add(
+          .dangerous, "\(name).\(new.name)", "the value \(name).\(new.name) is added", affectedUses: [name])
       case (let old?, let new?):
         comparison.compareDocumentation(old.documentation, new.documentation, "\(name).\(old.name)")
         comparison.compareDeprecation(old.deprecationReason, new.deprecationReason, "\(name).\(old.name)")
@@ -146,7 +147,7 @@ extension SchemaComparison {
       case (nil, let new?):
         comparison.add(
           new.isRequired ? .breaking : .dangerous, coordinate,
-          "the \(new.isRequired ? "required" : "optional") field \(coordinate) is added", feltThrough: [name])
+          "the \(new.isRequired ? "required" : "optional") field \(coordinate) is added", affectedUses: [name])
       case (let old?, let new?): comparison.compare(old, new, "the field \(coordinate)", coordinate, owner: name)
       case (nil, nil): break
       }
@@ -179,7 +180,7 @@ extension SchemaComparison {
       case (nil, let new?):
         comparison.add(
           new.isRequired ? .breaking : isDirective ? .safe : .dangerous, coordinate,
-          "the \(new.isRequired ? "required" : "optional") argument \(coordinate) is added", feltThrough: [owner])
+          "the \(new.isRequired ? "required" : "optional") argument \(coordinate) is added", affectedUses: [owner])
       case (let old?, let new?): comparison.compare(old, new, "the argument \(coordinate)", coordinate, owner: owner)
       case (nil, nil): break
       }
@@ -201,11 +202,13 @@ extension SchemaComparison {
     case (let before?, nil):
       add(
         new.isRequired ? .breaking : .dangerous, coordinate,
-        "\(phrase) loses its default \(before)" + (new.isRequired ? ", and becomes required" : ""), feltThrough: [owner]
+        "\(phrase) loses its default \(before)" + (new.isRequired ? ", and becomes required" : ""),
+        affectedUses: [owner]
       )
     case (let before?, let after?):
-      add(.dangerous, coordinate, "the default of \(phrase) is \(after), and no longer \(before)", feltThrough: [owner])
-    case (nil, let after?): add(.safe, coordinate, "\(phrase) has the default \(after)", feltThrough: [])
+      add(
+        .dangerous, coordinate, "the default of \(phrase) is \(after), and no longer \(before)", affectedUses: [owner])
+    case (nil, let after?): add(.safe, coordinate, "\(phrase) has the default \(after)", affectedUses: [])
     case (nil, nil): break
     }
   }
@@ -215,12 +218,12 @@ extension SchemaComparison {
     compareDocumentation(old.documentation, new.documentation, coordinate)
     compareArguments(old.arguments, new.arguments, of: coordinate, isDirective: true)
     if old.isRepeatable, !new.isRepeatable { add(.breaking, coordinate, "\(coordinate) is no longer repeatable") }
-    if !old.isRepeatable, new.isRepeatable { add(.safe, coordinate, "\(coordinate) is repeatable", feltThrough: []) }
+    if !old.isRepeatable, new.isRepeatable { add(.safe, coordinate, "\(coordinate) is repeatable", affectedUses: []) }
     for location in old.locations where !new.locations.contains(location) {
       add(.breaking, coordinate, "\(coordinate) can no longer stand on \(location.rawValue)")
     }
     for location in new.locations where !old.locations.contains(location) {
-      add(.safe, coordinate, "\(coordinate) can stand on \(location.rawValue)", feltThrough: [])
+      add(.safe, coordinate, "\(coordinate) can stand on \(location.rawValue)", affectedUses: [])
     }
   }
 

@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(
-    "an operation feels a change of what it uses, and no other",
+    "an operation is affected by a change of what it uses, and no other",
     arguments: [
       ("query A { user { name } }", "User.name", true), ("query A { user { id } }", "User.name", false),
       ("query A { user { ...F } } fragment F on User { friends { name } }", "User.name", true),
@@ -102,7 +102,7 @@ import Testing
       ("query A { user { id } }", "Query.user(id:)", false),
       ("query A { user @log { id } }", "@log", true), ("query A { user { id } }", "@log", false),
     ])
-  func operations(document: String, coordinate: String, feels: Bool) throws {
+  func operations(document: String, coordinate: String, isAffected: Bool) throws {
     let old = try Schema(
       parsing: """
         type Query { user(id: ID): User find(filter: Filter): [User] } type User { id: ID name: String friends: [User] role: Role }
@@ -115,7 +115,7 @@ import Testing
         """)
     let change = try #require(old.changes(to: new).first { $0.coordinate == coordinate })
     #expect(change.impact == .breaking)
-    let operations = old.operations(in: try DocumentSyntax(parsing: document), feeling: change)
-    #expect(operations.compactMap { $0.name?.text } == (feels ? ["A"] : []))
+    let operations = old.operations(in: try DocumentSyntax(parsing: document), affectedBy: change)
+    #expect(operations.compactMap { $0.name?.text } == (isAffected ? ["A"] : []))
   }
 }

@@ -66,7 +66,7 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     let chain = repeated(100_000) { "fragment F\($0) on Query { ...F\($0 + 1) }" }
     let document = try DocumentSyntax(parsing: "{ ...F0 } \(chain) fragment F100000 on Query { c }")
     let change = try #require(old.changes(to: new).first)
-    let count = try await onSmallStack { old.operations(in: document, feeling: change).count }
+    let count = try await onSmallStack { old.operations(in: document, affectedBy: change).count }
     #expect(count == 1)
   }
 
@@ -108,7 +108,9 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     let deep = try DocumentSyntax(
       parsing: "{ \(nested("b(in: \(value)) { c }")) }", limits: SyntaxLimits(depth: 400))
     #expect(
-      try await onSmallStack { changes.filter { !schema.operations(in: deep, feeling: $0).isEmpty }.map(\.coordinate) }
+      try await onSmallStack {
+        changes.filter { !schema.operations(in: deep, affectedBy: $0).isEmpty }.map(\.coordinate)
+      }
         == ["In.list"])
   }
 
@@ -213,7 +215,7 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(try errors(text).count == count)
   }
 
-  @Test("V3: what operations use is found once, however many changes they may feel")
+  @Test("V3: what operations use is found once, however many changes may affect them")
   func manyChanges() throws {
     let old = try Schema(parsing: "type Query { \(repeated(3_000) { "f\($0): Int" }) }")
     let new = try Schema(parsing: "type Query { \(repeated(3_000) { "f\($0): String" }) }")
@@ -221,7 +223,7 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     let document = try DocumentSyntax(parsing: repeated(100) { "query Q\($0) { f\($0) ...F }" })
     let fragments = try DocumentSyntax(parsing: "fragment F on Query { \(fields) }")
     let changes = old.changes(to: new)
-    let operations = old.operations(among: [document, fragments], feeling: changes)
+    let operations = old.operations(among: [document, fragments], affectedBy: changes)
     #expect(changes.count == 3_000)
     #expect(operations.count { $0.count == 100 } == 500)
     #expect(operations.allSatisfy { $0.allSatisfy { $0.document == 0 } })

@@ -19,7 +19,7 @@ enum GraphQLSchemaArticle {
       print(error)  // 1:17: User has no field "nmae". Did you mean "name"? [FieldsOnCorrectType]
     }
     for change in schema.changes(to: newer) where change.impact == .breaking {
-      print(change.message, schema.operations(in: document, feeling: change).count)
+      print(change.message, schema.operations(in: document, affectedBy: change).count)
     }
   }
 }
