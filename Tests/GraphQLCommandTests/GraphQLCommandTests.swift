@@ -23,8 +23,9 @@ import Testing
     try await folder.run(arguments, input: input)
   }
 
-  @Test("a valid document is accepted with a count alone, an invalid one with a line, the rule and a caret")
-  func validate() async throws {
+  @Test func `a valid document is accepted with a count alone, an invalid one with a line, the rule and a caret`()
+    async throws
+  {
     let schema = try file("schema.graphql")
     let good = try file("good.graphql", "{ user(id: 1) { name } }")
     let bad = try file("bad.graphql", "query A {\n  user(id: 1) {\n    nmae\n  }\n}\n")
@@ -42,8 +43,7 @@ import Testing
         """)
   }
 
-  @Test("without a command, it says so, and prints its help in lines")
-  func noCommand() async throws {
+  @Test func `without a command, it says so, and prints its help in lines`() async throws {
     let result = try await run()
     #expect(result.code == 64)
     #expect(result.output.isEmpty)
@@ -52,8 +52,7 @@ import Testing
     #expect(!result.errors.contains("\\n"))
   }
 
-  @Test("with --json, the errors are an array")
-  func validateJSON() async throws {
+  @Test func `with --json, the errors are an array`() async throws {
     let bad = try file("bad.graphql", "{ user(id: 1) { nmae } }")
     let result = try await run("validate", "--schema", try file("schema.graphql"), "--json", bad)
     #expect(result.code == 65)
@@ -70,8 +69,10 @@ import Testing
     #expect(try none.code == 0 && JSONValue(json: none.output) == [])
   }
 
-  @Test("standard input is a file, a text that is not GraphQL an error with its place, and the schema may be JSON")
-  func inputs() async throws {
+  @Test
+  func `standard input is a file, a text that is not GraphQL an error with its place, and the schema may be JSON`()
+    async throws
+  {
     let schema = try file("schema.graphql")
     let broken = try await run("validate", "--schema", schema, "-", input: "{ user(id: ")
     #expect(broken.code == 65 && broken.output.hasPrefix("<stdin>:1:12: error: "))
@@ -82,24 +83,21 @@ import Testing
     #expect(accepted.code == 0 && accepted.output.isEmpty)
   }
 
-  @Test(
-    "a wrong command line exits with 64, a missing file with 66",
-    arguments: [
-      (["validate", "FILE"], 64), (["validate", "--schema", "S"], 64), (["nothing"], 64), ([], 64),
-      (["validate", "--shema", "S", "F"], 64), (["schema"], 64), (["schema", "nothing"], 64),
-      (["format", "--json", "F"], 64), (["schema", "diff", "A"], 64), (["schema", "download", "--output", "x"], 64),
-      (["validate", "--schema", "-", "-"], 64), (["validate", "--schema", "/nowhere/S", "F"], 66),
-      (["format", "/nowhere/F"], 66), (["schema", "check", "/nowhere/S"], 66), (["schema", "print", "/"], 66),
-    ])
-  func exitCodes(arguments: [String], code: Int) async throws {
+  @Test(arguments: [
+    (["validate", "FILE"], 64), (["validate", "--schema", "S"], 64), (["nothing"], 64), ([], 64),
+    (["validate", "--shema", "S", "F"], 64), (["schema"], 64), (["schema", "nothing"], 64),
+    (["format", "--json", "F"], 64), (["schema", "diff", "A"], 64), (["schema", "download", "--output", "x"], 64),
+    (["validate", "--schema", "-", "-"], 64), (["validate", "--schema", "/nowhere/S", "F"], 66),
+    (["format", "/nowhere/F"], 66), (["schema", "check", "/nowhere/S"], 66), (["schema", "print", "/"], 66),
+  ])
+  func `a wrong command line exits with 64, a missing file with 66`(arguments: [String], code: Int) async throws {
     let command = try RepositoryLayout.executable("graphql")
     let end = try await ChildProcess.run(command, arguments)
     #expect(end.ending == .exited(Int32(code)))
     #expect(end.outputText.isEmpty && end.errorText.hasPrefix("graphql: "))
   }
 
-  @Test("every command explains itself, and has a version")
-  func help() async throws {
+  @Test func `every command explains itself, and has a version`() async throws {
     let commands = [
       [], ["validate"], ["format"], ["manifest"], ["schema", "print"], ["schema", "check"], ["schema", "diff"],
       ["schema", "download"],
@@ -113,8 +111,7 @@ import Testing
     }
   }
 
-  @Test("documents are formatted with their comments, or only checked")
-  func format() async throws {
+  @Test func `documents are formatted with their comments, or only checked`() async throws {
     let path = try file("a.graphql", "# a comment\nquery A{user(id:1){name}}")
     let check = try await run("format", "--check", path)
     #expect(check.code == 65 && check.output == "\(path) is not formatted\n")
@@ -128,8 +125,7 @@ import Testing
     #expect(try await run("format", try file("b.graphql", "{")).code == 65)
   }
 
-  @Test("a schema is printed, sorted if wanted, and checked")
-  func schemas() async throws {
+  @Test func `a schema is printed, sorted if wanted, and checked`() async throws {
     let path = try file("s.graphql", "type Query { b: Int a(y: Int, x: Int): Int } extend type Query { c: Int }")
     let printed = try await run("schema", "print", path)
     #expect(printed.output == "type Query {\n  b: Int\n  a(y: Int, x: Int): Int\n  c: Int\n}\n")
@@ -143,8 +139,7 @@ import Testing
       wrong.code == 65 && wrong.output.contains("e.graphql:1:17: error: ") && wrong.output.contains("[KnownTypeNames]"))
   }
 
-  @Test("two schemas are compared, and the operations named that a change breaks")
-  func diff() async throws {
+  @Test func `two schemas are compared, and the operations named that a change breaks`() async throws {
     let old = try file("schema.graphql")
     let new = try file("new.graphql", schema.replacingOccurrences(of: "name: String ", with: ""))
     let document = try file("d.graphql", "query Names { user(id: 1) { name } }\nquery Ids { user(id: 1) { id } }")
@@ -157,8 +152,7 @@ import Testing
     #expect(try JSONValue(json: json.output).arrayValue?.first?["operations"]?.arrayValue?.count == 1)
   }
 
-  @Test("the schema of a real server is downloaded, as SDL or JSON")
-  func download() async throws {
+  @Test func `the schema of a real server is downloaded, as SDL or JSON`() async throws {
     let server = try await BFFServer.start()
     let sdl = try file("downloaded.graphql")
     let endpoint = server.graphqlURL.absoluteString

@@ -27,10 +27,11 @@ import Testing
     return try files.map { try String(contentsOf: $0, encoding: .utf8) }.sorted()
   }
 
-  @Test(
-    "documents are accepted, refused and printed to the byte as graphql-core does, and their errors have the same places"
-  )
-  func differential() async throws {
+  @Test
+  func
+    `documents are accepted, refused and printed to the byte as graphql-core does, and their errors have the same places`()
+    async throws
+  {
     var random = Mutations(seed: 26)
     let corpus = try corpus()
     var texts = corpus

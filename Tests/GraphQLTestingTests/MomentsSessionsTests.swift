@@ -17,8 +17,7 @@ import Testing
     schema = try Schema(parsing: String(contentsOf: RepositoryLayout.schema, encoding: .utf8))
   }
 
-  @Test("V2: the sessions of Moments agree with the schema: documents, variables and responses")
-  func moments() {
+  @Test func `V2: the sessions of Moments agree with the schema: documents, variables and responses`() {
     // Null without an error is refused on purpose: the session's documentation says so.
     let check = SessionCheck(schema, suppress: ["data.momentsPage"])
     func findings<Session: GraphQLSession>(_ sessions: Session...) -> [SessionCheck.Finding] {
@@ -33,16 +32,14 @@ import Testing
     #expect(findings(MomentLikedSession.Session(userID: "1")) == [])
   }
 
-  @Test("the check has no more to say about a session of Moments than what its documentation says")
-  func refusedNull() {
+  @Test func `the check has no more to say about a session of Moments than what its documentation says`() {
     let variables = GetMomentsPageSession.Session(userID: "1", page: 1).variables
     let findings = SessionCheck(schema).findings(in: GetMomentsPageSession.Session.self, variables: [variables])
     #expect(findings.map(\.path) == ["data.momentsPage"])
     #expect(findings.first?.witness == #"{"data": {"momentsPage": null}}"#)
   }
 
-  @Test("the operations of the tests and the soak agree with the schema")
-  func operations() {
+  @Test func `the operations of the tests and the soak agree with the schema`() {
     let check = SessionCheck(schema)
     #expect(check.findings(in: Ping.self, variables: [Ping().variables]) == [])
     #expect(check.findings(in: CreateMoment.self, variables: [CreateMoment(title: "a").variables]) == [])
@@ -50,8 +47,7 @@ import Testing
     #expect(check.findings(in: ReadTitles.self) == [])
   }
 
-  @Test("each session of Moments has fixtures")
-  func fixtures() throws {
+  @Test func `each session of Moments has fixtures`() throws {
     let fixtures = Fixtures(schema)
     for seed in 0..<20 as Range<UInt64> {
       let details = try fixtures.data(

@@ -27,10 +27,10 @@ extension AuthMiddlewareTests {
     try body({ try harness.start(MiddlewareHarness.request()) }, { count.withLock { $0 } })
   }
 
-  @Test(
-    "R5: a refresh that keeps failing is not repeated for each request, and all fail with its error",
-    arguments: [nil, epoch - 1])
-  func failingRefresh(expiry: Date?) throws {
+  @Test(arguments: [nil, epoch - 1])
+  func `R5: a refresh that keeps failing is not repeated for each request, and all fail with its error`(expiry: Date?)
+    throws
+  {
     try refreshes(of: AccessToken("t1", expiresAt: expiry)) { send, count in
       for _ in 0..<1000 {
         let error = try #require(try send().error)
@@ -46,8 +46,7 @@ extension AuthMiddlewareTests {
     }
   }
 
-  @Test("R5: a sign-in ends the pause after failures, and so does a refresh that succeeds")
-  func endOfPause() throws {
+  @Test func `R5: a sign-in ends the pause after failures, and so does a refresh that succeeds`() throws {
     for _ in 0..<3 {
       _ = try start()
       tokens.fail(RequestError(.connectionLost, "…"))
@@ -64,8 +63,7 @@ extension AuthMiddlewareTests {
     #expect(tokens.refreshCount == 4)
   }
 
-  @Test("R5: a token that a refresh has just brought is sent although the wall clock is wrong")
-  func fastClock() throws {
+  @Test func `R5: a token that a refresh has just brought is sent although the wall clock is wrong`() throws {
     let ahead = Locked(600.0)
     var harness = harness
     harness.middlewares = [

@@ -112,20 +112,17 @@ struct CircuitBreakerMiddlewareTests {
     watch.dispose()
   }
 
-  @Test(
-    "a shortage of this process is no failure of the server's",
-    arguments: [
-      EMFILE, ENFILE, ENOMEM, ENOBUFS, ENOSPC, EAGAIN, EADDRNOTAVAIL,
-    ])
-  func shortage(code: Int32) throws {
+  @Test(arguments: [
+    EMFILE, ENFILE, ENOMEM, ENOBUFS, ENOSPC, EAGAIN, EADDRNOTAVAIL,
+  ])
+  func `a shortage of this process is no failure of the server's`(code: Int32) throws {
     _ = try send(10, .failure(RequestError(.cannotConnect, "…", cause: SystemError(code: code))))
     #expect(try send(1, .response()).first?.status == 200)
     _ = try send(10, .failure(RequestError(.cannotConnect, "…", cause: SystemError(code: ECONNREFUSED))))
     #expect(try send(1, .response()).first?.error?.kind == .circuitOpen)
   }
 
-  @Test("a stream that has begun closes the circuit, though it does not end")
-  func streamAsTrial() throws {
+  @Test func `a stream that has begun closes the circuit, though it does not end`() throws {
     _ = try send(4, .response(status: 503))
     harness.scheduler.advance(by: .seconds(5))
     let subject = PublishSubject<HTTPResponsePart>()

@@ -117,8 +117,8 @@ struct CircuitTests {
     #expect(circuit.state == .closed)
   }
 
-  @Test("a trial that takes longer than the circuit's pause still closes it", arguments: 1...20)
-  func slowTrial(answerInTenths: Int) {
+  @Test(arguments: 1...20)
+  func `a trial that takes longer than the circuit's pause still closes it`(answerInTenths: Int) {
     let policy = CircuitBreakerPolicy(minimumCalls: 1, openDuration: .seconds(1))
     var circuit = Circuit(policy)
     if let pass = circuit.enter(at: .zero) { circuit.leave(pass, .failed, at: .zero) }
@@ -139,8 +139,7 @@ struct CircuitTests {
     #expect(refused <= 10 * answerInTenths && circuit.state == .closed)
   }
 
-  @Test("a slow trial that is cancelled does not admit another one beside a later one")
-  func abandonedTrial() throws {
+  @Test func `a slow trial that is cancelled does not admit another one beside a later one`() throws {
     var circuit = Circuit(CircuitBreakerPolicy(minimumCalls: 1, openDuration: .seconds(1)))
     let pass = circuit.enter(at: .zero)
     circuit.leave(try #require(pass), .failed, at: .zero)

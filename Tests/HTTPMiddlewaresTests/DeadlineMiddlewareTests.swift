@@ -105,8 +105,7 @@ struct DeadlineMiddlewareTests {
     return error.withLock { $0 }
   }
 
-  @Test("T6: the default total ends no stream and no download, and a total that was set ends any")
-  func streams() throws {
+  @Test func `T6: the default total ends no stream and no download, and a total that was set ends any`() throws {
     var request = try MiddlewareHarness.request()
     #expect(try errorOfEndless("application/x-ndjson", request) == nil)
     #expect(try errorOfEndless("image/png", request) == nil)

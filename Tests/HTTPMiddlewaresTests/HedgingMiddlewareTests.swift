@@ -140,8 +140,7 @@ struct HedgingMiddlewareTests {
     #expect(harness.scheduler.pendingCount == 0)
   }
 
-  @Test("a new operation is learnt, too, however many came before it")
-  func churn() throws {
+  @Test func `a new operation is learnt, too, however many came before it`() throws {
     let harness = MiddlewareHarness { [HedgingMiddleware(after: .percentile(95), scheduler: $0)] }
     harness.transport.always(.response().after(.milliseconds(1)))
     for number in 0..<3000 { _ = try harness.finish(MiddlewareHarness.request("q\(number)")) }

@@ -141,10 +141,10 @@ struct RetryMiddlewareTests {
     #expect(harness.scheduler.now == delay)
   }
 
-  @Test(
-    "R3: a wait of more than 60 seconds is not begun",
-    arguments: ["61", "3600", "Sun, 06 Nov 1994 08:51:47 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "99999999999999999999"])
-  func longRetryAfter(value: String) throws {
+  @Test(arguments: [
+    "61", "3600", "Sun, 06 Nov 1994 08:51:47 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "99999999999999999999",
+  ])
+  func `R3: a wait of more than 60 seconds is not begun`(value: String) throws {
     let harness = harness()
     var headers = HTTPHeaders()
     try headers.set("Retry-After", to: value)
@@ -198,8 +198,7 @@ struct RetryMiddlewareTests {
     #expect(harness.transport.requests.count == 15)
   }
 
-  @Test("R4: a reserve that was used up comes back with time, within an hour and no further")
-  func budgetRecovers() throws {
+  @Test func `R4: a reserve that was used up comes back with time, within an hour and no further`() throws {
     let harness = harness()
     harness.transport.always(.response(status: 503))
     for _ in 0..<20 { _ = try harness.finish(MiddlewareHarness.request()) }
@@ -212,13 +211,13 @@ struct RetryMiddlewareTests {
     #expect(harness.transport.requests.count == 62)
   }
 
-  @Test(
-    "R2: a GET is sent again unless it forbids that, a PUT or a POST only if it says so",
-    arguments: [
-      (HTTPMethod.get, Bool?.none, 3), (.head, nil, 3), (.options, nil, 3), (.get, false, 1), (.put, nil, 1),
-      (.delete, nil, 1), (.patch, nil, 1), (.post, nil, 1), (.put, true, 3), (.post, true, 3),
-    ])
-  func replayByMethod(method: HTTPMethod, declared: Bool?, count: Int) throws {
+  @Test(arguments: [
+    (HTTPMethod.get, Bool?.none, 3), (.head, nil, 3), (.options, nil, 3), (.get, false, 1), (.put, nil, 1),
+    (.delete, nil, 1), (.patch, nil, 1), (.post, nil, 1), (.put, true, 3), (.post, true, 3),
+  ])
+  func `R2: a GET is sent again unless it forbids that, a PUT or a POST only if it says so`(
+    method: HTTPMethod, declared: Bool?, count: Int
+  ) throws {
     let harness = harness()
     harness.transport.always(.response(status: 503))
     _ = try harness.finish(HTTPRequest(method: method, url: url("http://127.0.0.1:1/"), isReplayable: declared))
@@ -278,8 +277,7 @@ struct RetryMiddlewareTests {
     return count.withLock { $0 }
   }
 
-  @Test("no stream is withheld, and a JSON document only unless the request reads it as it arrives")
-  func streams() throws {
+  @Test func `no stream is withheld, and a JSON document only unless the request reads it as it arrives`() throws {
     for type in ["application/x-ndjson", "application/jsonl", "application/json-seq", "text/plain", "image/png"] {
       #expect(try partsSoFar(of: type, readsWhole: nil) == 2)
     }
@@ -291,8 +289,7 @@ struct RetryMiddlewareTests {
     #expect(try partsSoFar(of: "application/x-ndjson", readsWhole: nil, status: 503) == 0)
   }
 
-  @Test("a response that is read whole is requested again if it is cut off")
-  func cutOff() throws {
+  @Test func `a response that is read whole is requested again if it is cut off`() throws {
     let harness = harness()
     let half = ScriptedResponse.response(headers: ["Content-Type": "image/png"], body: Data("half".utf8))
     harness.transport.expect(half.thenFailing(RequestError(.connectionLost, "…")))

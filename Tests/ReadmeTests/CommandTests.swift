@@ -52,8 +52,7 @@ private struct DocumentedCommand: Sendable {
 
 @Suite("The README's commands")
 struct CommandTests {
-  @Test("every command is in the list of those that are run, and the list has no other")
-  func list() throws {
+  @Test func `every command is in the list of those that are run, and the list has no other`() throws {
     let readme = try String(contentsOf: RepositoryLayout.root.appending(path: "README.md"), encoding: .utf8)
     let shown = Set(Self.commands(in: readme))
     let listed = Set(DocumentedCommand.all.map(\.text))
@@ -61,8 +60,8 @@ struct CommandTests {
     #expect(listed.subtracting(shown).isEmpty, "the README has these no longer")
   }
 
-  @Test("each command runs, and prints what it should", arguments: DocumentedCommand.all.indices)
-  func run(index: Int) async throws {
+  @Test(arguments: DocumentedCommand.all.indices)
+  func `each command runs, and prints what it should`(index: Int) async throws {
     let command = DocumentedCommand.all[index]
     if case .inChecks(let line) = command.form {
       let checks = try String(contentsOf: RepositoryLayout.root.appending(path: ".ci/run"), encoding: .utf8)
@@ -76,8 +75,9 @@ struct CommandTests {
     #expect(end.exitCode == exitCode && (end.outputText + end.errorText).contains(command.prints), "\(end)")
   }
 
-  @Test("each benchmark that Scripts/bench names is a program of Benchmarks, and is named by its README")
-  func benchmarks() async throws {
+  @Test func `each benchmark that Scripts/bench names is a program of Benchmarks, and is named by its README`()
+    async throws
+  {
     let usage = try await ChildProcess.run(RepositoryLayout.root.appending(path: "Scripts/bench")).errorText
     let names = try #require(usage.split(separator: " ").first { $0.contains("|") })
     let folder = RepositoryLayout.root.appending(path: "Benchmarks")
@@ -87,8 +87,7 @@ struct CommandTests {
     #expect(readme.contains("Scripts/bench \(names)"))
   }
 
-  @Test("a command is a line in a block for the shell, or inline code that begins like one")
-  func extraction() {
+  @Test func `a command is a line in a block for the shell, or inline code that begins like one`() {
     let text = """
       Run `Scripts/soak`, `moments watch` or `swift build --quiet`, not `moments` or `swift format`.
       ```sh

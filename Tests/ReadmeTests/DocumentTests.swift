@@ -21,8 +21,7 @@ struct DocumentTests {
     text.replacing(/(?ms)^```.*?^```/, with: "").replacing(/`[^`]*`/, with: "code")
   }
 
-  @Test("every relative link leads to a file and a heading that are there")
-  func links() throws {
+  @Test func `every relative link leads to a file and a heading that are there`() throws {
     let documents = Self.paths.filter { $0.hasSuffix(".md") }
     #expect(documents.count > 40)
     for document in documents {
@@ -51,8 +50,7 @@ struct DocumentTests {
     }
   }
 
-  @Test("every file that CONTRIBUTING and the article on systems name is there")
-  func files() throws {
+  @Test func `every file that CONTRIBUTING and the article on systems name is there`() throws {
     for document in ["CONTRIBUTING.md", "Documentation/Systems.md"] {
       let code = try Self.text(document).replacing(/(?ms)^```.*?^```/, with: "").matches(of: /`([\w+.\/-]+)`/)
       let names = code.map { String($0.1) }.filter {
@@ -66,8 +64,7 @@ struct DocumentTests {
     }
   }
 
-  @Test("the README and the front page of the site compare with others in the same table")
-  func comparison() throws {
+  @Test func `the README and the front page of the site compare with others in the same table`() throws {
     let tables = try ["README.md", "Documentation/MomentsSDK.docc/MomentsSDK.md"].map { path in
       try Self.text(path).split(separator: "\n").drop { !$0.hasPrefix("| | this SDK |") }.prefix { $0.hasPrefix("|") }
     }
@@ -75,8 +72,8 @@ struct DocumentTests {
     #expect(tables[0] == tables[1])
   }
 
-  @Test("the processor times in the README are the latest of the benchmark", arguments: ["2", "20"])
-  func times(size: String) throws {
+  @Test(arguments: ["2", "20"])
+  func `the processor times in the README are the latest of the benchmark`(size: String) throws {
     let rows = try Self.text("Benchmarks/README.md").split(separator: "\n").map { row in
       row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
     }
@@ -93,8 +90,7 @@ struct DocumentTests {
     #expect(shown.hasSuffix(try "| \(time("async-http-client, JSONDecoder")) |"))
   }
 
-  @Test("the package depends on no other, as the README says")
-  func packages() throws {
+  @Test func `the package depends on no other, as the README says`() throws {
     #expect(!(try Self.text("Package.swift").contains(".package(")))
   }
 }

@@ -87,8 +87,7 @@ struct PublicValueTests {
 
   private static let types = Result { try PublicTypes() }
 
-  @Test("every public struct and enum is Equatable, unless the list of exceptions says why not")
-  func equality() throws {
+  @Test func `every public struct and enum is Equatable, unless the list of exceptions says why not`() throws {
     let types = try Self.types.get()
     let exceptions = Set(Self.notCompared.flatMap(\.types))
     let missing = types.names.filter { !types.isEquatable($0) && !exceptions.contains($0) }
@@ -97,8 +96,7 @@ struct PublicValueTests {
     #expect(superfluous.isEmpty, "these are Equatable, or there are none of these names: take them out")
   }
 
-  @Test("every public error describes itself, and so does what would print bytes, secrets or a tree")
-  func descriptions() throws {
+  @Test func `every public error describes itself, and so does what would print bytes, secrets or a tree`() throws {
     let types = try Self.types.get()
     #expect(Set(Self.described).subtracting(types.names).isEmpty, "there are none of these names")
     let wanted = Set(Self.described).union(types.names.filter { types.isError($0) })

@@ -241,8 +241,9 @@ struct ReadmeTests {
     #expect(try await FixtureSession(details: fixture).getMoments(userID: "9").value == fixture)
   }
 
-  @Test("the README's session passes the contract check, and a misspelt field of it is found as the README says")
-  func contract() throws {
+  @Test func `the README's session passes the contract check, and a misspelt field of it is found as the README says`()
+    throws
+  {
     struct MisspeltUser: Decodable, Sendable {
       let id: String
       let nmae: String
@@ -265,8 +266,7 @@ struct ReadmeTests {
     #expect(readme.replacing("\n", with: " ").contains(line))
   }
 
-  @Test("the samples of contract checks, fixtures and documents run")
-  func schemaSamples() throws {
+  @Test func `the samples of contract checks, fixtures and documents run`() throws {
     let sdl = try String(contentsOf: RepositoryLayout.schema, encoding: .utf8)
     try GraphQLTestingArticle.check(sdl: sdl)
     let schema = try Schema(parsing: sdl)
@@ -277,8 +277,7 @@ struct ReadmeTests {
     #expect(try GraphQLLanguageArticle.samples() == "query user($id: ID!) {\n  user(id: $id) {\n    name\n  }\n}")
   }
 
-  @Test("the sessions of the articles agree with the schema")
-  func articles() throws {
+  @Test func `the sessions of the articles agree with the schema`() throws {
     let schema = try Schema(parsing: String(contentsOf: RepositoryLayout.schema, encoding: .utf8))
     let check = SessionCheck(schema, coder: JSONCoder(dates: .lenientISO8601, decimals: .string))
     #expect(check.findings(in: SchemaTypesArticle.Search.self, variables: [.init(text: "Low")]) == [])

@@ -37,8 +37,7 @@ import Testing
       userDetails: .init(id: "0", name: "Wei", avatar: "", backgroundImage: ""), moments: moments)
   }
 
-  @Test("likes of others appear in the timeline as they happen, each in its moment")
-  func likesOfOthers() {
+  @Test func `likes of others appear in the timeline as they happen, each in its moment`() {
     let repo = repo { _ in .just(Self.timeline(["a", "b"].map { Self.moment($0, likers: []) })) }
     let watcher = Recorder(repo.snapshots(userID: "0", policy: .cacheFirst).compactMap(\.value))
     let following = Recorder(repo.followLikes(userID: "0"))
@@ -50,8 +49,7 @@ import Testing
     #expect(following.take().count == 3)
   }
 
-  @Test("after a reconnect the timeline is fetched again")
-  func reconnect() {
+  @Test func `after a reconnect the timeline is fetched again`() {
     let count = Mutable(0)
     let repo = repo { _ in
       count.update { $0 += 1 }
@@ -64,16 +62,14 @@ import Testing
     #expect(count.value == 2 && following.take() == [.reconnected])
   }
 
-  @Test("a repository without the session has nothing to tell, and does not fail")
-  func without() {
+  @Test func `a repository without the session has nothing to tell, and does not fail`() {
     let sessions = FixtureSessions()
     let repo = MomentsRepo(getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions)
     let following = Recorder(repo.followLikes(userID: "0"))
     #expect(following.take().isEmpty && following.error.value == nil && !following.isCompleted.value)
   }
 
-  @Test("the session passes on what the connection does, and whole moments")
-  func session() throws {
+  @Test func `the session passes on what the connection does, and whole moments`() throws {
     let moment = Self.moment("a", likers: ["1"])
     let session = MomentLikedSession(sessionHandler: { request in
       #expect(request.variables.userID == "0" && request.variables.withLikes)

@@ -74,8 +74,7 @@ import Testing
     #expect((["a": 1, "a": 2] as JSONValue)["a"] == 2)
   }
 
-  @Test("a value prints as JSON, and one that JSON does not have as Swift does")
-  func description() {
+  @Test func `a value prints as JSON, and one that JSON does not have as Swift does`() {
     #expect("\(["a": [1, 2.5, true, .null, "x\"y"]] as JSONValue)" == #"{"a":[1,2.5,true,null,"x\"y"]}"#)
     #expect("\(JSONValue.number(.nan))" == "nan" && "\(JSONValue.array([.number(.infinity)]))" == "[inf]")
   }

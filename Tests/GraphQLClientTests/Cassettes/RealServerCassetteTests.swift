@@ -145,8 +145,8 @@ import Testing
     #expect(replayed == names)
   }
 
-  @Test("a subscription is replayed event by event", arguments: [LiveWay.eventStream, .multipart])
-  func subscription(way: LiveWay) async throws {
+  @Test(arguments: [LiveWay.eventStream, .multipart])
+  func `a subscription is replayed event by event`(way: LiveWay) async throws {
     let run = { @Sendable (client: APIClient) async throws -> [Int] in
       var client = client
       client.graphQL.live = way.transport()

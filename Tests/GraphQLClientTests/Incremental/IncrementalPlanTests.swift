@@ -11,10 +11,10 @@ import Testing
   private static let outer = 2
   private static let limit = 100
 
-  @Test(
-    "V3: a plan as deep as there can be is made, compared and followed on a small stack; a deeper one is refused",
-    arguments: [["a"], [#"... @defer(label: "l")"#], ["a", #"... @defer(label: "l")"#]])
-  func depth(openings: [String]) async throws {
+  @Test(arguments: [["a"], [#"... @defer(label: "l")"#], ["a", #"... @defer(label: "l")"#]])
+  func `V3: a plan as deep as there can be is made, compared and followed on a small stack; a deeper one is refused`(
+    openings: [String]
+  ) async throws {
     func document(_ depth: Int) throws -> DocumentSyntax {
       let inner = (0..<depth - Self.outer).map { "\(openings[$0 % openings.count]) { " }.joined()
       let end = String(repeating: " }", count: depth)
@@ -95,8 +95,7 @@ import Testing
     #expect(inner.required == ["b"])
   }
 
-  @Test("V3: data that parts nest as deep as paths and JSON may, is merged on a small stack")
-  func parts() async throws {
+  @Test func `V3: data that parts nest as deep as paths and JSON may, is merged on a small stack`() async throws {
     let document = try DocumentSyntax(
       parsing: #"query q { ... @defer(label: "z") { a { ... @defer(label: "y") { b } } } }"#)
     let depth = 120

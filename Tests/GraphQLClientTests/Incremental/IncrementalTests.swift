@@ -63,8 +63,8 @@ private struct GetFriends: GraphQLSession {
     #expect(transport.requests.map(\.isStream) == [true, false])
   }
 
-  @Test("G10: the merged response equals that without the directives", arguments: IncrementalForm.allCases)
-  func property(form: IncrementalForm) async throws {
+  @Test(arguments: IncrementalForm.allCases)
+  func `G10: the merged response equals that without the directives`(form: IncrementalForm) async throws {
     for seed in 0..<150 {
       var random = RandomIncrementalResponse(seed: UInt64(seed))
       let script = random.script()
@@ -116,10 +116,10 @@ private struct GetFriends: GraphQLSession {
     user(["A", "B"], .ready(.init(likeCount: 7, rank: .ready(.init(place: 1))))),
   ]
 
-  @Test(
-    "a deferred fragment is pending, and then ready, for both decoders",
-    arguments: [.ids, .paths, .flat] as [IncrementalForm], [false, true])
-  func grows(form: IncrementalForm, byFoundation: Bool) async throws {
+  @Test(arguments: [.ids, .paths, .flat] as [IncrementalForm], [false, true])
+  func `a deferred fragment is pending, and then ready, for both decoders`(form: IncrementalForm, byFoundation: Bool)
+    async throws
+  {
     var parts: [HTTPResponsePart] = [.head(IncrementalServer.head)]
     for payload in try #require(Self.payloads[form]) {
       parts.append(.body(Data("\r\n--graphql\r\nContent-Type: application/json\r\n\r\n\(payload)".utf8)))
@@ -134,8 +134,7 @@ private struct GetFriends: GraphQLSession {
     #expect(try await GetFriends().post(on: client).value.data == Self.growth[3])
   }
 
-  @Test("a server that ignores the directives gives one complete response")
-  func plain() async throws {
+  @Test func `a server that ignores the directives gives one complete response`() async throws {
     let transport = ScriptedTransport()
     transport.always(
       .any,
@@ -150,8 +149,8 @@ private struct GetFriends: GraphQLSession {
     #expect(transport.requests.map { $0.headers["Accept"] } == [accept, accept])
   }
 
-  @Test("a fragment that fails is an error by the policy `none`, and failed in the type by the others")
-  func failure() async throws {
+  @Test func `a fragment that fails is an error by the policy none, and failed in the type by the others`() async throws
+  {
     let payloads = [
       #"{"data":{"user":{"name":"Wei"}},"pending":[{"id":"0","path":["user"],"label":"stats"}],"hasNext":true}"#,
       #"{"completed":[{"id":"0","errors":[{"message":"out of order","path":["user","likeCount"]}]}],"hasNext":false}"#,
@@ -173,8 +172,8 @@ private struct GetFriends: GraphQLSession {
     }
   }
 
-  @Test("G10: a cut is an error that keeps what came", arguments: [false, true])
-  func cut(isTransportError: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `G10: a cut is an error that keeps what came`(isTransportError: Bool) async throws {
     let payloads = try #require(Self.payloads[.ids]).prefix(2)
     let client = try IncrementalServer.client(
       sending: Array(payloads), isCut: true, error: isTransportError ? RequestError(.connectionLost, "gone") : nil)
@@ -190,8 +189,7 @@ private struct GetFriends: GraphQLSession {
     }
   }
 
-  @Test("S3: what an error keeps of a response that was cut does not repeat a secret")
-  func cutWithSecret() async throws {
+  @Test func `S3: what an error keeps of a response that was cut does not repeat a secret`() async throws {
     let payload = #"{"data":{"a":[1]},"errors":[{"message":"no canary-0123456789"}],"hasNext":true}"#
     var client = try IncrementalServer.client(sending: [payload], isCut: true)
     client.defaultHeaders = ["Authorization": "Bearer canary-0123456789"]
@@ -202,8 +200,10 @@ private struct GetFriends: GraphQLSession {
     #expect(kept.response.errors.map(\.message) == ["no <redacted>"])
   }
 
-  @Test("G10: a payload that does not say whether others follow is the last only where the response ends as it should")
-  func unsaid() async throws {
+  @Test
+  func `G10: a payload that does not say whether others follow is the last only where the response ends as it should`()
+    async throws
+  {
     let payloads = [
       #"{"data":{"a":[1]},"hasNext":true}"#, #"{"incremental":[{"path":["a",1],"items":[2]}]}"#,
       #"{"incremental":[{"path":["a",2],"items":[3]}]}"#,
@@ -220,8 +220,9 @@ private struct GetFriends: GraphQLSession {
     }
   }
 
-  @Test("a response of very many parts is decoded in proportion to its size, and its last element is whole")
-  func manyParts() async throws {
+  @Test func `a response of very many parts is decoded in proportion to its size, and its last element is whole`()
+    async throws
+  {
     let count = 4_000
     var payloads = [#"{"data":{"a":[]},"hasNext":true}"#]
     for number in 0..<count {
@@ -245,8 +246,7 @@ private struct GetFriends: GraphQLSession {
     init(_ step: (Int, Bool)) { (count, isComplete) = step }
   }
 
-  @Test("what is held back of a response of very many parts comes soon, also if nothing more does")
-  func heldBack() async throws {
+  @Test func `what is held back of a response of very many parts comes soon, also if nothing more does`() async throws {
     let server = StallingServer()
     let client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: server)
     let count = 6_000
@@ -272,34 +272,32 @@ private struct GetFriends: GraphQLSession {
 
   private static let longPath = Array(repeating: #""a""#, count: 10_000).joined(separator: ",")
 
-  @Test(
-    "a payload that does not fit is an error that says why",
-    arguments: [
-      (#"{"incremental":[{"id":"9","data":{"a":1}}],"hasNext":true}"#, "'9' was not announced"),
-      (#"{"completed":[{"id":"9"}],"hasNext":true}"#, "'9' ends, but was not announced"),
-      (#"{"pending":[{"id":"0","path":[]}],"hasNext":true}"#, "'0' is announced twice"),
-      (#"{"hasNext":false}"#, "it ends although '0' has not arrived"),
-      (#"{"data":{"a":2},"hasNext":true}"#, "has data, but no path"),
-      (#"{"incremental":[{"data":{"a":1}}],"hasNext":true}"#, "neither an id nor a path"),
-      (#"{"incremental":[{"path":["b",0],"data":{"a":1}}],"hasNext":true}"#, "nothing at 'b[0]'"),
-      (#"{"incremental":[{"path":["a"],"items":[1]}],"hasNext":true}"#, "'a', which is no list"),
-      (#"{"incremental":[{"path":["list",2],"items":[1]}],"hasNext":true}"#, "begin at 2, but it has 1"),
-      (#"{"incremental":[{"path":["list",9223372036854775807],"items":[1]}],"hasNext":true}"#, "but it has 1"),
-      (#"{"incremental":[{"path":["list",9223372036854775807],"data":1}],"hasNext":true}"#, "is no object"),
-      (#"{"incremental":[{"path":["list",9223372036854775807],"data":{}}],"hasNext":true}"#, "there is nothing at"),
-      (#"{"incremental":[{"path":["list",-1],"items":[1]}],"hasNext":true}"#, "begin at -1, but it has 1"),
-      (#"{"incremental":[{"path":["list",0],"data":2}],"hasNext":true}"#, "what came for 'list[0]' is no object"),
-      (#"{"path":["list",0],"data":{"b":2},"hasNext":true}"#, "'list[0]', which is no object"),
-      (#"{"incremental":[{"path":["a"],"data":{"b":1}}],"hasNext":true}"#, "'a', which is no object"),
-      (#"{"incremental":[{"path":["a","b","c"],"data":{"b":1}}],"hasNext":true}"#, "nothing at 'a.b.c'"),
-      (#"{"incremental":[{"path":["list"],"data":{"b":1}}],"hasNext":true}"#, "'list', which is no object"),
-      (#"{"incremental":[{"id":"0","subPath":["list",0,0],"data":{}}],"hasNext":true}"#, "nothing at 'list[0][0]'"),
-      (#"{"incremental":[{"id":"0","items":[1]}],"hasNext":true}"#, "the top of the data, which is no list"),
-      (#"{"incremental":[{"path":[\#(longPath)],"data":{}}],"hasNext":true}"#, "nothing at"),
-      (#"{"completed":[{"id":"0"},{"id":"0"}],"hasNext":true}"#, "'0' ends, but was not announced"),
-      (#"{"pending":[{"id":"1","path":[]},{"id":"1","path":[]}],"hasNext":true}"#, "'1' is announced twice"),
-    ])
-  func unfit(payload: String, reason: String) async throws {
+  @Test(arguments: [
+    (#"{"incremental":[{"id":"9","data":{"a":1}}],"hasNext":true}"#, "'9' was not announced"),
+    (#"{"completed":[{"id":"9"}],"hasNext":true}"#, "'9' ends, but was not announced"),
+    (#"{"pending":[{"id":"0","path":[]}],"hasNext":true}"#, "'0' is announced twice"),
+    (#"{"hasNext":false}"#, "it ends although '0' has not arrived"),
+    (#"{"data":{"a":2},"hasNext":true}"#, "has data, but no path"),
+    (#"{"incremental":[{"data":{"a":1}}],"hasNext":true}"#, "neither an id nor a path"),
+    (#"{"incremental":[{"path":["b",0],"data":{"a":1}}],"hasNext":true}"#, "nothing at 'b[0]'"),
+    (#"{"incremental":[{"path":["a"],"items":[1]}],"hasNext":true}"#, "'a', which is no list"),
+    (#"{"incremental":[{"path":["list",2],"items":[1]}],"hasNext":true}"#, "begin at 2, but it has 1"),
+    (#"{"incremental":[{"path":["list",9223372036854775807],"items":[1]}],"hasNext":true}"#, "but it has 1"),
+    (#"{"incremental":[{"path":["list",9223372036854775807],"data":1}],"hasNext":true}"#, "is no object"),
+    (#"{"incremental":[{"path":["list",9223372036854775807],"data":{}}],"hasNext":true}"#, "there is nothing at"),
+    (#"{"incremental":[{"path":["list",-1],"items":[1]}],"hasNext":true}"#, "begin at -1, but it has 1"),
+    (#"{"incremental":[{"path":["list",0],"data":2}],"hasNext":true}"#, "what came for 'list[0]' is no object"),
+    (#"{"path":["list",0],"data":{"b":2},"hasNext":true}"#, "'list[0]', which is no object"),
+    (#"{"incremental":[{"path":["a"],"data":{"b":1}}],"hasNext":true}"#, "'a', which is no object"),
+    (#"{"incremental":[{"path":["a","b","c"],"data":{"b":1}}],"hasNext":true}"#, "nothing at 'a.b.c'"),
+    (#"{"incremental":[{"path":["list"],"data":{"b":1}}],"hasNext":true}"#, "'list', which is no object"),
+    (#"{"incremental":[{"id":"0","subPath":["list",0,0],"data":{}}],"hasNext":true}"#, "nothing at 'list[0][0]'"),
+    (#"{"incremental":[{"id":"0","items":[1]}],"hasNext":true}"#, "the top of the data, which is no list"),
+    (#"{"incremental":[{"path":[\#(longPath)],"data":{}}],"hasNext":true}"#, "nothing at"),
+    (#"{"completed":[{"id":"0"},{"id":"0"}],"hasNext":true}"#, "'0' ends, but was not announced"),
+    (#"{"pending":[{"id":"1","path":[]},{"id":"1","path":[]}],"hasNext":true}"#, "'1' is announced twice"),
+  ])
+  func `a payload that does not fit is an error that says why`(payload: String, reason: String) async throws {
     let client = try IncrementalServer.client(sending: [
       #"{"data":{"a":1,"list":[0]},"pending":[{"id":"0","path":[]}],"hasNext":true}"#, payload,
     ])
@@ -310,8 +308,7 @@ private struct GetFriends: GraphQLSession {
     #expect(end.error?.message.contains(reason) == true, "\(String(describing: end.error))")
   }
 
-  @Test("what a server sends behind the last payload changes nothing, in one piece and in many")
-  func late() async throws {
+  @Test func `what a server sends behind the last payload changes nothing, in one piece and in many`() async throws {
     let payloads = [
       #"{"data":{"a":[1]},"hasNext":true}"#, #"{"hasNext":false}"#, #"{"hasNext":false}"#, #"{"data":{}}"#,
     ]
@@ -326,8 +323,9 @@ private struct GetFriends: GraphQLSession {
     }
   }
 
-  @Test("what came before a payload that does not fit is passed on, and kept, although both came in one piece")
-  func growthBeforeError() async throws {
+  @Test func `what came before a payload that does not fit is passed on, and kept, although both came in one piece`()
+    async throws
+  {
     let payloads = [
       #"{"data":{"a":[1]},"hasNext":true}"#, #"{"incremental":[{"path":["a",1],"items":[2]}],"hasNext":true}"#,
       #"{"incremental":[{"path":["a",9],"items":[3]}],"hasNext":true}"#,
@@ -341,8 +339,7 @@ private struct GetFriends: GraphQLSession {
     #expect((end.error?.cause as? IncompleteResponse<JSONValue>)?.response.data == ["a": [1, 2]])
   }
 
-  @Test("an ending with something outstanding is no complete response")
-  func outstanding() async throws {
+  @Test func `an ending with something outstanding is no complete response`() async throws {
     let client = try IncrementalServer.client(sending: [
       #"{"data":{"a":1},"pending":[{"id":"0","path":[]}],"hasNext":true}"#,
       #"{"incremental":[{"id":"0","data":{"b":1}}],"hasNext":false}"#,
@@ -353,10 +350,10 @@ private struct GetFriends: GraphQLSession {
     #expect(end.elements.allSatisfy { !$0.isComplete })
   }
 
-  @Test(
-    "G10: a response may come as server-sent events, as from Yoga, in any form and split anywhere",
-    arguments: [.ids, .paths, .flat] as [IncrementalForm])
-  func events(form: IncrementalForm) async throws {
+  @Test(arguments: [.ids, .paths, .flat] as [IncrementalForm])
+  func `G10: a response may come as server-sent events, as from Yoga, in any form and split anywhere`(
+    form: IncrementalForm
+  ) async throws {
     // An event for each payload, of which the form of 2020 has two in a text.
     let payloads = try #require(Self.payloads[form]).flatMap {
       $0.replacingOccurrences(of: "\r\n--graphql\r\n\r\n", with: "\n").split(separator: "\n")
@@ -384,8 +381,7 @@ private struct GetFriends: GraphQLSession {
     }
   }
 
-  @Test("fragments with a sub-path, a heartbeat and a part at the top of the data are merged")
-  func details() async throws {
+  @Test func `fragments with a sub-path, a heartbeat and a part at the top of the data are merged`() async throws {
     let client = try IncrementalServer.client(sending: [
       #"{"data":{"a":{"b":[{"c":1}]}},"pending":[{"id":"0","path":["a"]},{"id":"1","path":[]}],"hasNext":true,"extensions":{"x":1}}"#,
       "{}",
@@ -396,8 +392,7 @@ private struct GetFriends: GraphQLSession {
     #expect(response.extensions == ["x": 1, "y": 2])
   }
 
-  @Test("all parts together are limited as a response is")
-  func limit() async throws {
+  @Test func `all parts together are limited as a response is`() async throws {
     var client = try IncrementalServer.client(sending: try #require(Self.payloads[.ids]))
     client.responseBodyLimit = 300
     let seen = Seen(GetFriends().responses(on: client))
@@ -405,8 +400,7 @@ private struct GetFriends: GraphQLSession {
     #expect(end.elements.count == 1 && end.error?.kind == .tooLarge)
   }
 
-  @Test("a label that is the name of a field is refused before anything is sent")
-  func label() async throws {
+  @Test func `a label that is the name of a field is refused before anything is sent`() async throws {
     struct Clash: GraphQLSession {
       typealias ResponseData = JSONValue
       static let query: GraphQLDocument = #"query clash { user { name ... @defer(label: "name") { age } } }"#

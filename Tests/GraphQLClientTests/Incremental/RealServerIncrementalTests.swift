@@ -47,8 +47,8 @@ private struct GetTimeline: GraphQLSession {
 }
 
 @Suite(.timeLimit(.minutes(2))) struct RealServerIncrementalTests {
-  @Test("a response in parts grows, and ends equal to the whole one", arguments: ["1", "2", "4", "5"])
-  func grows(userID: String) async throws {
+  @Test(arguments: ["1", "2", "4", "5"])
+  func `a response in parts grows, and ends equal to the whole one`(userID: String) async throws {
     let client = try APIClient(baseURL: await BFFServer.shared().graphqlURL)
     var responses: [IncrementalResponse<GetTimeline.ResponseData>] = []
     for try await response in GetTimeline(variables: .init(userID: userID)).responses(on: client).values {
@@ -69,8 +69,8 @@ private struct GetTimeline: GraphQLSession {
     #expect(try await GetTimeline(variables: .init(userID: userID)).post(on: client).value == whole)
   }
 
-  @Test("a response in parts comes by hash as by document", arguments: [true, false])
-  func hashes(byGET: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a response in parts comes by hash as by document`(byGET: Bool) async throws {
     let server = try await BFFServer.start()
     var client = try APIClient(baseURL: server.graphqlURL)
     client.graphQL.wire = .persistedQueries(byGET: byGET)
@@ -87,8 +87,7 @@ private struct GetTimeline: GraphQLSession {
     #expect(try await server.stats().persistedQueries == 1)
   }
 
-  @Test("errors of fragments are in the response with their places")
-  func errors() async throws {
+  @Test func `errors of fragments are in the response with their places`() async throws {
     let client = try APIClient(baseURL: await BFFServer.shared().graphqlURL)
     let session = GetTimeline(variables: .init(userID: "0"), errorPolicy: .all)
     let response = try await session.post(on: client).value
@@ -103,8 +102,7 @@ private struct GetTimeline: GraphQLSession {
     #expect(unknown.prefix(6) == [7, 17, 27, 37, 47, 57])
   }
 
-  @Test("disposing a response in parts closes its connection")
-  func dispose() async throws {
+  @Test func `disposing a response in parts closes its connection`() async throws {
     let first =
       #"{"data":{"getMomentsDetailsByUserID":{"userDetails":{"name":"A"},"moments":[]}},"#
       + #""pending":[{"id":"0","path":["getMomentsDetailsByUserID","moments"]}],"hasNext":true}"#

@@ -54,8 +54,10 @@ import Testing
     }
   }
 
-  @Test("an API key goes into the address, as base64 of JSON with the host; the payload is that of an empty object")
-  func apiKey() throws {
+  @Test
+  func `an API key goes into the address, as base64 of JSON with the host; the payload is that of an empty object`()
+    throws
+  {
     let harness = try Harness()
     let seen = harness.subscribe()
     defer { seen.dispose() }
@@ -71,8 +73,7 @@ import Testing
     #expect(try harness.last.all == [["type": "connection_init"]])
   }
 
-  @Test("a token goes there without its scheme, whether it is the client's or that of an AuthMiddleware")
-  func tokens() throws {
+  @Test func `a token goes there without its scheme, whether it is the client's or that of an AuthMiddleware`() throws {
     let fields = try Harness(fields: ["Authorization": "Bearer to+ken/1??>>", "x-api-key": "unused"])
     let tokens = InMemoryTokenProvider(AccessToken("to+ken/1??>>")) { _ in .empty() }
     let provider = try Harness(fields: [:], middlewares: [AuthMiddleware(tokens, challenge: .graphQL)])
@@ -88,20 +89,18 @@ import Testing
     }
   }
 
-  @Test(
-    "the address is that of the API, with another name or path",
-    arguments: [
-      (
-        "https://a.appsync-api.eu-north-1.amazonaws.com/graphql",
-        "wss://a.appsync-realtime-api.eu-north-1.amazonaws.com/graphql"
-      ),
-      (
-        "https://a.appsync-api.cn-north-1.amazonaws.com.cn/graphql",
-        "wss://a.appsync-realtime-api.cn-north-1.amazonaws.com.cn/graphql"
-      ),
-      ("https://api.example.com/graphql", "wss://api.example.com/graphql/realtime"),
-    ])
-  func addresses(api: String, expected: String) throws {
+  @Test(arguments: [
+    (
+      "https://a.appsync-api.eu-north-1.amazonaws.com/graphql",
+      "wss://a.appsync-realtime-api.eu-north-1.amazonaws.com/graphql"
+    ),
+    (
+      "https://a.appsync-api.cn-north-1.amazonaws.com.cn/graphql",
+      "wss://a.appsync-realtime-api.cn-north-1.amazonaws.com.cn/graphql"
+    ),
+    ("https://api.example.com/graphql", "wss://api.example.com/graphql/realtime"),
+  ])
+  func `the address is that of the API, with another name or path`(api: String, expected: String) throws {
     let harness = try Harness(api)
     let seen = harness.subscribe()
     defer { seen.dispose() }
@@ -110,16 +109,17 @@ import Testing
     #expect(try request.query("header")["host"]?.stringValue == URL(string: api)?.host)
   }
 
-  @Test("without a token and a key nothing is sent, and the error says what is missing")
-  func noCredentials() throws {
+  @Test func `without a token and a key nothing is sent, and the error says what is missing`() throws {
     let harness = try Harness(fields: [:])
     let seen = harness.subscribe()
     #expect(seen.state.value.error?.kind == .invalidRequest && harness.sockets.attempts.isEmpty)
     #expect(seen.state.value.error?.message.contains("x-api-key") == true)
   }
 
-  @Test("an operation is sent as a string beside its credentials, and is connected once the server has confirmed it")
-  func start() throws {
+  @Test
+  func `an operation is sent as a string beside its credentials, and is connected once the server has confirmed it`()
+    throws
+  {
     let harness = try Harness()
     let seen = harness.subscribe()
     let attempt = try harness.last
@@ -146,8 +146,9 @@ import Testing
     #expect(attempt.messages.last == ["type": "stop", "id": .string(id)])
   }
 
-  @Test("without a keep-alive within the time that the acknowledgement names, the connection is made again")
-  func keepAlive() throws {
+  @Test func `without a keep-alive within the time that the acknowledgement names, the connection is made again`()
+    throws
+  {
     let harness = try Harness()
     let (seen, attempt) = try harness.connected()
     harness.advance(299)
@@ -167,8 +168,8 @@ import Testing
     #expect(next.isDisposed)
   }
 
-  @Test("an acknowledgement without a usable time means five minutes", arguments: [nil, 0, -1, Int.max])
-  func noTimeout(milliseconds: Int?) throws {
+  @Test(arguments: [nil, 0, -1, Int.max])
+  func `an acknowledgement without a usable time means five minutes`(milliseconds: Int?) throws {
     let harness = try Harness()
     let seen = harness.subscribe()
     defer { seen.dispose() }
@@ -182,8 +183,7 @@ import Testing
     #expect(attempt.isDisposed)
   }
 
-  @Test("a connection carries 100 operations; there is another for more, and places are used again")
-  func manyOperations() throws {
+  @Test func `a connection carries 100 operations; there is another for more, and places are used again`() throws {
     let harness = try Harness()
     var all = (0..<101).map { _ in harness.subscribe() }
     #expect(harness.sockets.attempts.count == 2)
@@ -196,8 +196,7 @@ import Testing
     #expect(harness.sockets.attempts.map(\.ids.count) == [101, 2])
   }
 
-  @Test("an operation whose message has more than 240 KiB fails alone")
-  func oversized() throws {
+  @Test func `an operation whose message has more than 240 KiB fails alone`() throws {
     let harness = try Harness()
     let (sibling, attempt) = try harness.connected()
     // As a string in a string, each quote takes two bytes more.
@@ -214,8 +213,7 @@ import Testing
     #expect(sibling.elements.last == .value(1) && sibling.state.value.error == nil)
   }
 
-  @Test("an operation's errors end it alone, and have AppSync's types as codes")
-  func operationErrors() throws {
+  @Test func `an operation's errors end it alone, and have AppSync's types as codes`() throws {
     let harness = try Harness()
     let (seen, attempt) = try harness.connected()
     attempt.send(
@@ -226,8 +224,7 @@ import Testing
     #expect(!attempt.isDisposed)
   }
 
-  @Test("a token that is rejected is refreshed once, and the new one is in the next address")
-  func rejected() throws {
+  @Test func `a token that is rejected is refreshed once, and the new one is in the next address`() throws {
     let tokens = InMemoryTokenProvider(AccessToken("old")) { _ in .just(AccessToken("new")) }
     let harness = try Harness(fields: [:], middlewares: [AuthMiddleware(tokens, challenge: .graphQL)])
     let seen = harness.subscribe()

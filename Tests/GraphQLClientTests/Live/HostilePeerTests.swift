@@ -54,10 +54,10 @@ import Testing
 
   private static var memory: Int { ProcessUsage.current?.memory ?? 0 }
 
-  @Test(
-    "W2, L4: while a server floods its client, callers add their subscriptions and return, and memory stays bounded",
-    arguments: ["pings", "values"], [true, false])
-  func flood(mode: String, blocks: Bool) async throws {
+  @Test(arguments: ["pings", "values"], [true, false])
+  func `W2, L4: while a server floods its client, callers add their subscriptions and return, and memory stays bounded`(
+    mode: String, blocks: Bool
+  ) async throws {
     let flood = try await Flood(mode)
     let client = try LiveWay.webSocket.client(flood.url)
     let gate = DispatchSemaphore(value: 0)
@@ -101,8 +101,9 @@ import Testing
     for _ in 0..<1000 { gate.signal() }
   }
 
-  @Test("L4: by `suspend`, streams whose observers block are not read from, whatever else their connections do")
-  func suspended() async throws {
+  @Test func `L4: by suspend, streams whose observers block are not read from, whatever else their connections do`()
+    async throws
+  {
     let flood = try await Flood("values")
     var settings = LiveSettings()
     settings.stable = .milliseconds(100)  // a timer while the observer blocks
@@ -136,10 +137,10 @@ import Testing
   }
 
   /// A busy machine delays some rounds, but not all of them; what waits in the program would.
-  @Test(
-    "L5, T7: disposing ends the exchange within 100 ms while its observer blocks, and the caller does not wait",
-    arguments: [.dropOldest(), .suspend] as [LiveBuffering])
-  func disposing(buffering: LiveBuffering) async throws {
+  @Test(arguments: [.dropOldest(), .suspend] as [LiveBuffering])
+  func `L5, T7: disposing ends the exchange within 100 ms while its observer blocks, and the caller does not wait`(
+    buffering: LiveBuffering
+  ) async throws {
     let event = "event: next\ndata: {\"data\":{\"countdown\":1}}\n\n"
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
     var countdown = Countdown(1)
@@ -168,10 +169,10 @@ import Testing
     #expect(longest.contains { $0 < .milliseconds(100) }, "\(longest)")
   }
 
-  @Test(
-    "L2, L3: a stream whose server ends its direction alone within a result, or stalls there, is lost in time",
-    arguments: [LiveWay.eventStream, .multipart], [false, true])
-  func halfResult(way: LiveWay, stalls: Bool) async throws {
+  @Test(arguments: [LiveWay.eventStream, .multipart], [false, true])
+  func `L2, L3: a stream whose server ends its direction alone within a result, or stalls there, is lost in time`(
+    way: LiveWay, stalls: Bool
+  ) async throws {
     let result = #"{"data":{"countdown":1}}"#
     let (type, whole) =
       way == .eventStream
@@ -199,10 +200,9 @@ import Testing
     #expect(ContinuousClock.now - beginning < .seconds(5))
   }
 
-  @Test(
-    "L7: a mutation whose server reads the request and closes is sent once over a stream",
-    arguments: [LiveWay.eventStream, .multipart])
-  func mutation(way: LiveWay) async throws {
+  @Test(arguments: [LiveWay.eventStream, .multipart])
+  func `L7: a mutation whose server reads the request and closes is sent once over a stream`(way: LiveWay) async throws
+  {
     let server = try ScriptedServer([.readRequest, .close])
     var settings = LiveSettings()
     settings.pauses = Backoff(initial: .milliseconds(1), maximum: .milliseconds(5))
@@ -215,8 +215,7 @@ import Testing
     #expect(end.error?.kind == .connectionLost && end.error?.reached == .maybe)
   }
 
-  @Test("L7: a mutation that never reached a server goes out once there is one")
-  func unsentMutation() async throws {
+  @Test func `L7: a mutation that never reached a server goes out once there is one`() async throws {
     let closed = try ScriptedServer([.close])
     let port = closed.port
     closed.stop()

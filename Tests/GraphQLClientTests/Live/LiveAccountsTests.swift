@@ -19,10 +19,10 @@ import Testing
     InMemoryTokenProvider(AccessToken("alice", account: account)) { _ in .never() }
   }
 
-  @Test(
-    "A2: a sign-out ends the account's subscriptions at once, over a WebSocket, and nothing is delivered after it",
-    arguments: [nil, "alice"], [true, false])
-  func socket(account: String?, isBobNext: Bool) throws {
+  @Test(arguments: [nil, "alice"], [true, false])
+  func `A2: a sign-out ends the account's subscriptions at once, over a WebSocket, and nothing is delivered after it`(
+    account: String?, isBobNext: Bool
+  ) throws {
     let provider = Self.provider(account)
     let harness = try SocketHarness(tokens: provider)
     let (seen, attempt) = try harness.connected()
@@ -40,8 +40,8 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("A2: a sign-out ends streams at once", arguments: StreamLiveTests.Format.allCases, [nil, "alice"])
-  func streams(format: StreamLiveTests.Format, account: String?) throws {
+  @Test(arguments: StreamLiveTests.Format.allCases, [nil, "alice"])
+  func `A2: a sign-out ends streams at once`(format: StreamLiveTests.Format, account: String?) throws {
     let provider = Self.provider(account)
     let harness = try StreamLiveTests.Harness(format, tokens: provider)
     harness.transport.always(.any, format.response([3], isComplete: false).then(.never))
@@ -52,10 +52,10 @@ import Testing
     #expect(seen.state.value.error?.kind == .cancelled && harness.transport.cancellations == 1)
   }
 
-  @Test(
-    "L5: what waits for an observer when its account signs out is not delivered, over a WebSocket",
-    arguments: [.dropOldest(), .latest, .fail(values: 1), .fail()] as [LiveBuffering], [true, false])
-  func waitingOnSocket(buffering: LiveBuffering, isCompleted: Bool) throws {
+  @Test(arguments: [.dropOldest(), .latest, .fail(values: 1), .fail()] as [LiveBuffering], [true, false])
+  func `L5: what waits for an observer when its account signs out is not delivered, over a WebSocket`(
+    buffering: LiveBuffering, isCompleted: Bool
+  ) throws {
     let provider = Self.provider("alice")
     let harness = try SocketHarness(tokens: provider)
     var countdown = Countdown(9)
@@ -77,10 +77,10 @@ import Testing
     #expect(attempt.closeCode == 1000)
   }
 
-  @Test(
-    "L5: what waits for an observer when its account signs out is not delivered, over streams",
-    arguments: StreamLiveTests.Format.allCases, [.dropOldest(), .suspend] as [LiveBuffering])
-  func waitingOnStream(format: StreamLiveTests.Format, buffering: LiveBuffering) throws {
+  @Test(arguments: StreamLiveTests.Format.allCases, [.dropOldest(), .suspend] as [LiveBuffering])
+  func `L5: what waits for an observer when its account signs out is not delivered, over streams`(
+    format: StreamLiveTests.Format, buffering: LiveBuffering
+  ) throws {
     let provider = Self.provider("alice")
     let harness = try StreamLiveTests.Harness(format, tokens: provider)
     harness.transport.always(.any, format.response([3, 2, 1]))
@@ -94,8 +94,8 @@ import Testing
     #expect(seen.state.value.error?.kind == .cancelled)
   }
 
-  @Test("L5: an observer that blocks while its account signs out gets no other event", arguments: LiveWay.allCases)
-  func blockedWhileSigningOut(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `L5: an observer that blocks while its account signs out gets no other event`(way: LiveWay) async throws {
     let provider = Self.provider("alice")
     var client = try way.client(await BFFServer.shared().graphqlURL)
     client.middlewares = [AuthMiddleware(provider, challenge: .graphQL)]
@@ -117,10 +117,10 @@ import Testing
     #expect(late.withLock { $0 } == 0)
   }
 
-  @Test(
-    "A2: a sign-out while a connection is made, or waits for its next attempt, ends the subscription",
-    arguments: [true, false])
-  func whileAway(isDialling: Bool) throws {
+  @Test(arguments: [true, false])
+  func `A2: a sign-out while a connection is made, or waits for its next attempt, ends the subscription`(
+    isDialling: Bool
+  ) throws {
     let provider = Self.provider("alice")
     let harness = try SocketHarness(tokens: provider)
     let seen = harness.subscribe()
@@ -132,8 +132,7 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("A2: a provider that does not say so has signed out by the next value")
-  func silentProvider() throws {
+  @Test func `A2: a provider that does not say so has signed out by the next value`() throws {
     let provider = SilentProvider(AccessToken("alice", account: "alice"))
     let harness = try SocketHarness(tokens: provider)
     let (seen, attempt) = try harness.connected()
@@ -143,8 +142,9 @@ import Testing
     #expect(seen.elements == [.connected] && seen.state.value.error?.kind == .cancelled)
   }
 
-  @Test("S2: a subscription whose token names no account is not continued with the token of another sign-in")
-  func unnamedSuccessor() throws {
+  @Test func `S2: a subscription whose token names no account is not continued with the token of another sign-in`()
+    throws
+  {
     let provider = Self.provider(nil)
     let harness = try SocketHarness(tokens: provider)
     let (seen, attempt) = try harness.connected()
@@ -157,8 +157,9 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("S2: a connection that is made for a token without an account does not take that of another sign-in")
-  func unnamedSuccessorOfSilentProvider() throws {
+  @Test func `S2: a connection that is made for a token without an account does not take that of another sign-in`()
+    throws
+  {
     let provider = SilentProvider(AccessToken("alice"))
     let harness = try SocketHarness(tokens: provider)
     let (seen, first) = try harness.connected()
@@ -169,8 +170,7 @@ import Testing
     #expect(harness.sockets.attempts.map { $0.request.headers["Authorization"] } == ["Bearer alice"])
   }
 
-  @Test("S2: a refresh that a provider reports before it ends, and without a name, ends no subscription")
-  func unnamedRefreshThatIsReportedFirst() throws {
+  @Test func `S2: a refresh that a provider reports before it ends, and without a name, ends no subscription`() throws {
     let provider = SilentProvider(AccessToken("alice"))
     let brought = ReplaySubject<AccessToken>.create(bufferSize: 1)
     provider.refreshed.withLock { $0 = brought.asObservable().take(1) }
@@ -189,10 +189,10 @@ import Testing
     seen.dispose()
   }
 
-  @Test(
-    "L5: a sign-out ends a stream whose token came only after the server had asked for one",
-    arguments: StreamLiveTests.Format.allCases)
-  func tokenAfterChallenge(format: StreamLiveTests.Format) throws {
+  @Test(arguments: StreamLiveTests.Format.allCases)
+  func `L5: a sign-out ends a stream whose token came only after the server had asked for one`(
+    format: StreamLiveTests.Format
+  ) throws {
     let provider = InMemoryTokenProvider { _ in .just(AccessToken("alice", account: "alice")) }
     let harness = try StreamLiveTests.Harness(format, tokens: provider)
     harness.transport.expect(.any, .response(status: 401))
@@ -206,8 +206,7 @@ import Testing
     #expect(harness.transport.cancellations == 1)
   }
 
-  @Test("S2: nobody travels on a socket that began as nobody's and has since taken a token")
-  func nobodyAfterSignIn() throws {
+  @Test func `S2: nobody travels on a socket that began as nobody's and has since taken a token`() throws {
     let provider = SilentProvider(nil)
     let harness = try SocketHarness(tokens: provider)
     let (seen, first) = try harness.connected()
@@ -227,8 +226,8 @@ import Testing
     nobody.dispose()
   }
 
-  @Test("a default field of the client takes the place of the token's, as in requests", arguments: [true, false])
-  func ownField(isSocket: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a default field of the client takes the place of the token's, as in requests`(isSocket: Bool) throws {
     let provider = Self.provider("alice")
     var values: [String]
     if isSocket {
@@ -247,8 +246,8 @@ import Testing
     #expect(values == ["Basic own"])
   }
 
-  @Test("A2: who signs in again has a new connection", arguments: [nil, "alice"])
-  func again(account: String?) throws {
+  @Test(arguments: [nil, "alice"])
+  func `A2: who signs in again has a new connection`(account: String?) throws {
     let provider = Self.provider(account)
     let harness = try SocketHarness(tokens: provider)
     for count in 1...3 {
@@ -261,8 +260,10 @@ import Testing
     }
   }
 
-  @Test("A2: users whose tokens have no account do not travel on each other's socket, and nobody on that of somebody")
-  func unnamed() throws {
+  @Test
+  func `A2: users whose tokens have no account do not travel on each other's socket, and nobody on that of somebody`()
+    throws
+  {
     let provider = Self.provider(nil)
     let harness = try SocketHarness(tokens: provider)
     let (alice, _) = try harness.connected()
@@ -278,8 +279,8 @@ import Testing
     bob.dispose()
   }
 
-  @Test("a refresh of a token ends no subscription, named or not", arguments: [nil, "alice"])
-  func refresh(account: String?) throws {
+  @Test(arguments: [nil, "alice"])
+  func `a refresh of a token ends no subscription, named or not`(account: String?) throws {
     let provider = InMemoryTokenProvider(AccessToken("alice", account: account)) { _ in
       .just(AccessToken("alice2", account: account))
     }
@@ -297,8 +298,7 @@ import Testing
     other.dispose()
   }
 
-  @Test("a client with another transport, or that allows clear text, has a connection of its own")
-  func configurations() throws {
+  @Test func `a client with another transport, or that allows clear text, has a connection of its own`() throws {
     final class Transport: HTTPTransport, WebSocketTransport {
       let sockets = ScriptedSockets()
       func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { .never() }

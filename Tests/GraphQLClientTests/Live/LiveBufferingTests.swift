@@ -30,8 +30,7 @@ import Testing
     }
   }
 
-  @Test("L4: nothing is dropped within the bound")
-  func within() {
+  @Test func `L4: nothing is dropped within the bound`() {
     let harness = Harness(.dropOldest(values: 3))
     harness.source.onNext(.connected)
     harness.send(1...3)
@@ -40,8 +39,7 @@ import Testing
     #expect(harness.take() == "4 5 6")
   }
 
-  @Test("L4: the oldest values are dropped, counted, and reported before the rest")
-  func oldest() {
+  @Test func `L4: the oldest values are dropped, counted, and reported before the rest`() {
     let harness = Harness(.dropOldest(values: 3))
     harness.send(1...1000)
     #expect(harness.take() == "dropped(997) 998 999 1000")
@@ -49,15 +47,13 @@ import Testing
     #expect(harness.take() == "dropped(1) 2 3 4")
   }
 
-  @Test("L4: by `latest`, only the last value is kept, and the others are counted")
-  func latest() {
+  @Test func `L4: by latest, only the last value is kept, and the others are counted`() {
     let harness = Harness(.latest)
     harness.send(1...10)
     #expect(harness.take() == "dropped(9) 10")
   }
 
-  @Test("L4: the bound on bytes holds, but for a single value that is larger")
-  func bytes() {
+  @Test func `L4: the bound on bytes holds, but for a single value that is larger`() {
     let harness = Harness(.dropOldest(values: 100, bytes: 10))
     harness.send([1111, 2222, 3333])
     #expect(harness.take() == "dropped(1) 2222 3333")
@@ -65,8 +61,7 @@ import Testing
     #expect(harness.take() == "123456789012")
   }
 
-  @Test("L4: by `fail`, one value too many ends the subscription after what was kept, and the source at once")
-  func failing() {
+  @Test func `L4: by fail, one value too many ends the subscription after what was kept, and the source at once`() {
     let harness = Harness(.fail(values: 2))
     let isDisposed = Locked(false)
     let source = PublishSubject<LiveEvent<Data>>()
@@ -80,8 +75,7 @@ import Testing
     #expect(seen.state.value.error?.kind == .overloaded)
   }
 
-  @Test("L2: a gap is reported although the values around it were dropped")
-  func gaps() {
+  @Test func `L2: a gap is reported although the values around it were dropped`() {
     let harness = Harness(.dropOldest(values: 1))
     let lost = LiveEvent<Data>.disconnected(RequestError(.connectionLost, "Cut."), retryAfter: .zero)
     harness.send([1])
@@ -94,8 +88,7 @@ import Testing
     #expect(harness.take() == "dropped(2) reconnected 3")
   }
 
-  @Test("a connection that comes and goes while the observer is busy takes no more and more memory")
-  func flapping() {
+  @Test func `a connection that comes and goes while the observer is busy takes no more and more memory`() {
     let harness = Harness(.dropOldest())
     let lost = LiveEvent<Data>.disconnected(RequestError(.connectionLost, "Cut."), retryAfter: .zero)
     for _ in 0..<10_000 {
@@ -106,8 +99,7 @@ import Testing
     #expect(harness.take() == "reconnected disconnected")
   }
 
-  @Test("L4: what failed, or was dropped before, counts, too, and takes no more and more memory")
-  func otherEvents() {
+  @Test func `L4: what failed, or was dropped before, counts, too, and takes no more and more memory`() {
     let harness = Harness(.dropOldest(values: 2))
     for number in 0..<1000 {
       harness.source.onNext(.failed(RequestError(.graphQL, "\(number)")))
@@ -118,8 +110,7 @@ import Testing
     #expect(harness.seen.elements.count == 3)
   }
 
-  @Test("L2: each gap stays where it was while values are dropped before and behind it")
-  func manyGaps() {
+  @Test func `L2: each gap stays where it was while values are dropped before and behind it`() {
     let harness = Harness(.dropOldest(values: 4))
     for number in 1...9 {
       harness.source.onNext(number == 1 ? .connected : .reconnected)
@@ -131,8 +122,7 @@ import Testing
     #expect(harness.take() == "10 reconnected")
   }
 
-  @Test("the end comes after what was kept, and a disposed observer gets nothing")
-  func ends() {
+  @Test func `the end comes after what was kept, and a disposed observer gets nothing`() {
     let harness = Harness(.dropOldest())
     harness.send(1...2)
     harness.source.onCompleted()
@@ -143,8 +133,7 @@ import Testing
     #expect(other.take() == "")
   }
 
-  @Test("L5: an error comes behind what was kept, and `cancelled` in its place")
-  func errors() {
+  @Test func `L5: an error comes behind what was kept, and cancelled in its place`() {
     for (kind, expected) in [(RequestError.Kind.connectionLost, "1 2"), (.cancelled, "")] {
       let harness = Harness(.dropOldest())
       harness.send(1...2)
@@ -154,8 +143,9 @@ import Testing
     }
   }
 
-  @Test("L4: an observer that is blocked delays neither the source nor other observers on the scheduler")
-  func blocked() async throws {
+  @Test func `L4: an observer that is blocked delays neither the source nor other observers on the scheduler`()
+    async throws
+  {
     let (first, second) = (PublishSubject<LiveEvent<Data>>(), PublishSubject<LiveEvent<Data>>())
     let gate = DispatchSemaphore(value: 0)
     let scheduler = ConcurrentScheduler()

@@ -23,10 +23,12 @@ import Testing
     return settings
   }
 
-  @Test(
-    "subscriptions go over TLS with an authority and a client certificate of one's own, and through a proxy's tunnel",
-    arguments: LiveWay.allCases, [false, true])
-  func secure(way: LiveWay, hasProxy: Bool) async throws {
+  @Test(arguments: LiveWay.allCases, [false, true])
+  func
+    `subscriptions go over TLS with an authority and a client certificate of one's own, and through a proxy's tunnel`(
+      way: LiveWay, hasProxy: Bool
+    ) async throws
+  {
     let authority = try TestCertificate(.init(commonName: "Authority", isAuthority: true))
     let certificate = try TestCertificate(.init(names: ["IP:127.0.0.1", "DNS:server.test"]), signedBy: authority)
     let me = try TestCertificate(.init(commonName: "Me"), signedBy: authority)
@@ -50,9 +52,11 @@ import Testing
   }
 
   @Test(
-    "L1, L2: through cuts, no like is seen twice or out of order, and each gap is reported", arguments: LiveWay.allCases
+    arguments: LiveWay.allCases
   )
-  func cuts(way: LiveWay) async throws {
+  func `L1, L2: through cuts, no like is seen twice or out of order, and each gap is reported`(way: LiveWay)
+    async throws
+  {
     let server = try await BFFServer.start()
     let relay = try CuttingRelay(to: server.port)
     let direct = try APIClient(baseURL: server.graphqlURL)
@@ -91,10 +95,12 @@ import Testing
     for (value, next) in zip(values, values.dropFirst()) { #expect(value != next) }
   }
 
-  @Test(
-    "L5: after thousands of times subscribing and disposing at random, the server has no subscription, and nobody got anything late",
-    arguments: LiveWay.allCases)
-  func race(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func
+    `L5: after thousands of times subscribing and disposing at random, the server has no subscription, and nobody got anything late`(
+      way: LiveWay
+    ) async throws
+  {
     let server = try await BFFServer.start()
     let transport = SocketTransport()
     var client = try APIClient(baseURL: server.graphqlURL, transport: transport)
@@ -141,10 +147,10 @@ import Testing
     #expect(try #require(ProcessUsage.current).descriptors <= descriptors + 8)
   }
 
-  @Test(
-    "L5: while accounts come and go, each subscription ends with its own, and nothing comes after that",
-    arguments: LiveWay.allCases)
-  func signOuts(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `L5: while accounts come and go, each subscription ends with its own, and nothing comes after that`(way: LiveWay)
+    async throws
+  {
     let server = try await BFFServer.start()
     let provider = InMemoryTokenProvider(AccessToken("0", account: "0")) { _ in .never() }
     var client = try APIClient(
@@ -195,8 +201,10 @@ import Testing
     try await server.waitForSubscribers { $0 == 0 }
   }
 
-  @Test("L3: pings are answered within a second, and a silent server is found, while hundreds of observers are blocked")
-  func pings() async throws {
+  @Test
+  func `L3: pings are answered within a second, and a silent server is found, while hundreds of observers are blocked`()
+    async throws
+  {
     let program = RepositoryLayout.root.appendingPathComponent("Tests/GraphQLClientTests/Live/pings.py").path
     let server = try await ChildProcess(PythonEnvironment.python(), [program, "300", "50"], input: .open)
     func line(_ name: String) async throws -> [String: Double] {
@@ -225,8 +233,9 @@ import Testing
     #expect(again < 5, "a silent server was found after \(again) s")
   }
 
-  @Test("L3, L4: an observer that is blocked delays neither its siblings on the socket nor the connection")
-  func blockedObserver() async throws {
+  @Test func `L3, L4: an observer that is blocked delays neither its siblings on the socket nor the connection`()
+    async throws
+  {
     let client = try LiveWay.webSocket.client(await BFFServer.shared().graphqlURL)
     let gate = DispatchSemaphore(value: 0)
     let blocked = Seen(Countdown(2_000).subscribe(on: client)) { _ in gate.wait() }
@@ -240,10 +249,8 @@ import Testing
     #expect(dropped > 0 && dropped + late.elements.count { $0.value != nil } == 2_001)
   }
 
-  @Test(
-    "L4: by `suspend`, a response waits for its observer, and nothing is lost",
-    arguments: [LiveWay.eventStream, .multipart])
-  func suspended(way: LiveWay) async throws {
+  @Test(arguments: [LiveWay.eventStream, .multipart])
+  func `L4: by suspend, a response waits for its observer, and nothing is lost`(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     var countdown = Countdown(5_000)
     countdown.buffering = .suspend
@@ -254,8 +261,8 @@ import Testing
     #expect(end.elements.map(\.countdown) == Array((0...5_000).reversed()))
   }
 
-  @Test("a token that expires while subscribed is replaced at the next connection", arguments: LiveWay.allCases)
-  func expiry(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `a token that expires while subscribed is replaced at the next connection`(way: LiveWay) async throws {
     let server = try await BFFServer.start(arguments: ["--auth", "http", "--token-ttl-s", "1"])
     let relay = try CuttingRelay(to: server.port)
     let tokens = try BFFTokens(url: server.graphqlURL)
@@ -275,8 +282,9 @@ import Testing
     #expect(try await server.stats().operations["refreshToken"] ?? 0 >= 3)
   }
 
-  @Test("subscribing a thousand times on one socket, and again after a cut, leaves each with its values")
-  func many() async throws {
+  @Test func `subscribing a thousand times on one socket, and again after a cut, leaves each with its values`()
+    async throws
+  {
     let server = try await BFFServer.start()
     let relay = try CuttingRelay(to: server.port)
     let client = try LiveWay.webSocket.client(url("http://127.0.0.1:\(relay.port)/graphql"), quick)

@@ -261,10 +261,12 @@ import Testing
     }
   }
 
-  @Test(
-    "L1, L2, L5: whatever all sides do, nobody gets anything twice, late, of another, or without its gap, and nothing is left",
-    arguments: [false, true])
-  func anything(legacy: Bool) throws {
+  @Test(arguments: [false, true])
+  func
+    `L1, L2, L5: whatever all sides do, nobody gets anything twice, late, of another, or without its gap, and nothing is left`(
+      legacy: Bool
+    ) throws
+  {
     var delivered = 0
     for seed in 0..<TestScale.count(400, long: 5_000) {
       let world = try World(seed: UInt64(seed), legacy: legacy)

@@ -20,10 +20,12 @@ import Testing
     seen.elements.compactMap { if case .disconnected(_, let pause) = $0 { pause } else { nil } }
   }
 
-  @Test(
-    "L6: an operation that is refused for now is sent again after pauses of its own, and costs no other its connection",
-    arguments: ["SUBSCRIPTION_MAX_LIMIT", "SUBSCRIPTION_SCHEMA_RELOAD", "WEBSOCKET_CLOSE_ERROR"])
-  func refused(code: String) throws {
+  @Test(arguments: ["SUBSCRIPTION_MAX_LIMIT", "SUBSCRIPTION_SCHEMA_RELOAD", "WEBSOCKET_CLOSE_ERROR"])
+  func
+    `L6: an operation that is refused for now is sent again after pauses of its own, and costs no other its connection`(
+      code: String
+    ) throws
+  {
     let harness = try SocketHarness()
     let (first, attempt) = try harness.connected()
     let second = harness.subscribe()
@@ -49,8 +51,9 @@ import Testing
     #expect(pauses(second).last == .seconds(1))
   }
 
-  @Test("L6: an operation that is refused for now so many times in a row fails alone, and a mutation at once")
-  func refusedForGood() throws {
+  @Test func `L6: an operation that is refused for now so many times in a row fails alone, and a mutation at once`()
+    throws
+  {
     let harness = try SocketHarness(attempts: 2)
     let (first, attempt) = try harness.connected()
     let second = harness.subscribe()
@@ -69,8 +72,10 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("a refused operation is sent with the others on a new connection, and is not sent once it has been disposed")
-  func refusedAndLost() throws {
+  @Test
+  func `a refused operation is sent with the others on a new connection, and is not sent once it has been disposed`()
+    throws
+  {
     let harness = try SocketHarness()
     let (first, attempt) = try harness.connected()
     let (second, third) = (harness.subscribe(), harness.subscribe())
@@ -88,8 +93,7 @@ import Testing
     #expect(next.ids.count == 2 && second.elements.last == .connected && first.elements.last == .reconnected)
   }
 
-  @Test("the errors of a shared socket have each operation's own name")
-  func names() throws {
+  @Test func `the errors of a shared socket have each operation's own name`() throws {
     let harness = try SocketHarness(attempts: 2)
     let first = harness.subscribe()
     let other = Seen(Liked(userID: "1").subscribe(on: harness.client))
@@ -107,8 +111,8 @@ import Testing
     #expect(error.operationName == "liked")
   }
 
-  @Test("L6: a refusal by 401 or 403 with Retry-After is waited for, and is not final", arguments: [401, 403])
-  func rateLimit(status: Int) throws {
+  @Test(arguments: [401, 403])
+  func `L6: a refusal by 401 or 403 with Retry-After is waited for, and is not final`(status: Int) throws {
     let refreshes = Locked(0)
     let provider = InMemoryTokenProvider(AccessToken("old")) { _ in
       refreshes.withLock { $0 += 1 }
@@ -126,9 +130,8 @@ import Testing
     #expect(refreshes.withLock { $0 } == (status == 401 ? 1 : 0))
   }
 
-  @Test(
-    "L6: a Retry-After of hours is obeyed, up to a day", arguments: [(7200, 7200), (86_400, 86_400), (100_000, 86_400)])
-  func hours(asked: Int, pause: Int) throws {
+  @Test(arguments: [(7200, 7200), (86_400, 86_400), (100_000, 86_400)])
+  func `L6: a Retry-After of hours is obeyed, up to a day`(asked: Int, pause: Int) throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
     try harness.last.refuse(status: 429, retryAfter: .seconds(asked))
@@ -136,8 +139,8 @@ import Testing
     #expect(pauses(seen) == [.seconds(pause + 1)])
   }
 
-  @Test("L6: a response with GraphQL errors and a status that passes is tried again", arguments: [429, 503])
-  func passingStatus(status: Int) throws {
+  @Test(arguments: [429, 503])
+  func `L6: a response with GraphQL errors and a status that passes is tried again`(status: Int) throws {
     let harness = try StreamLiveTests.Harness(.eventStream)
     let body = Data(#"{"errors":[{"message":"Slower."}]}"#.utf8)
     harness.transport.expect(
@@ -149,8 +152,10 @@ import Testing
     #expect(harness.transport.requests.count == 2 && seen.state.value.isCompleted)
   }
 
-  @Test("a server that answers no ping, but sends other things, has its subscriptions announced once a ping is overdue")
-  func noPongs() throws {
+  @Test
+  func `a server that answers no ping, but sends other things, has its subscriptions announced once a ping is overdue`()
+    throws
+  {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
     let attempt = try harness.last
@@ -170,8 +175,8 @@ import Testing
     #expect(second.elements == [.connected])
   }
 
-  @Test("in the older protocol, the answer to a later ping answers those before it, and a stray pong none")
-  func coalescedPongs() throws {
+  @Test func `in the older protocol, the answer to a later ping answers those before it, and a stray pong none`() throws
+  {
     let harness = try SocketHarness(legacy: true)
     let seen = harness.subscribe()
     let attempt = try harness.last
@@ -193,8 +198,7 @@ import Testing
     #expect(attempt.ids.count == 7 && all.allSatisfy { $0.elements.count == 1 } && seen.elements == [.connected])
   }
 
-  @Test("L7: a mutation that the socket did not take goes out on the next connection")
-  func notTaken() throws {
+  @Test func `L7: a mutation that the socket did not take goes out on the next connection`() throws {
     let harness = try SocketHarness()
     let (other, first) = try harness.connected()
     first.sendError.withLock { $0 = RequestError(.overloaded, "Full.") }
@@ -207,8 +211,7 @@ import Testing
     #expect(try harness.last.ids.count == 2)
   }
 
-  @Test("a caller's thread carries out nothing: what it adds waits for the worker")
-  func callers() throws {
+  @Test func `a caller's thread carries out nothing: what it adds waits for the worker`() throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     let count = attempt.all.count

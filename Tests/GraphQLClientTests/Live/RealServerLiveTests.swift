@@ -33,16 +33,16 @@ enum LiveWay: String, CaseIterable, Sendable {
 }
 
 @Suite(.timeLimit(.minutes(2))) struct RealServerLiveTests {
-  @Test("L1: the results of a subscription come once, in order, and then it completes", arguments: LiveWay.allCases)
-  func results(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `L1: the results of a subscription come once, in order, and then it completes`(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     var numbers: [Int] = []
     for try await data in Countdown(100).data(on: client).values { numbers.append(data.countdown) }
     #expect(numbers == Array((0...100).reversed()))
   }
 
-  @Test("the first event says that there is a connection", arguments: LiveWay.allCases)
-  func firstEvent(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `the first event says that there is a connection`(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     let seen = Seen(Countdown(1).subscribe(on: client))
     try await seen.state.wait { $0.isEnded }
@@ -51,8 +51,8 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(seen.elements == expected)
   }
 
-  @Test("an error of a result ends the stream by the policy `none`", arguments: LiveWay.allCases)
-  func failure(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `an error of a result ends the stream by the policy none`(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     let seen = Seen(Countdown(3, failAt: .some(1)).data(on: client))
     let end = try await seen.state.wait { $0.isEnded }
@@ -61,8 +61,8 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(end.error?.operationName == "countdown")
   }
 
-  @Test("a result with errors alone is a failed event by the policy `all`", arguments: LiveWay.allCases)
-  func failedEvent(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `a result with errors alone is a failed event by the policy all`(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     var countdown = Countdown(3, failAt: .some(1))
     countdown.errorPolicy = .all
@@ -74,16 +74,16 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(end.elements.compactMap(\.value?.data.countdown) == [3, 2])
   }
 
-  @Test("a subscription that the server refuses fails with its errors", arguments: LiveWay.allCases)
-  func refusal(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `a subscription that the server refuses fails with its errors`(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     let seen = Seen(Liked(userID: "99").data(on: client))
     let end = try await seen.state.wait { $0.isEnded }
     #expect(end.error?.graphQLErrors.first?.code == "NOT_FOUND")
   }
 
-  @Test("L5: a disposed subscription is completed on the server", arguments: LiveWay.allCases)
-  func disposal(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `L5: a disposed subscription is completed on the server`(way: LiveWay) async throws {
     let server = try await BFFServer.start()
     let client = try way.client(server.graphqlURL)
     let seen = Seen(Liked(userID: "1").subscribe(on: client))
@@ -95,10 +95,10 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(seen.elements.last?.value?.data.momentLiked.likes.map(\.id).contains("4") == true)
   }
 
-  @Test(
-    "L6: a rejected token is refreshed once, for the subscription and for requests",
-    arguments: LiveWay.allCases, ["graphql", "http"])
-  func token(way: LiveWay, mode: String) async throws {
+  @Test(arguments: LiveWay.allCases, ["graphql", "http"])
+  func `L6: a rejected token is refreshed once, for the subscription and for requests`(way: LiveWay, mode: String)
+    async throws
+  {
     let server = try await BFFServer.start(arguments: ["--auth", mode])
     let tokens = try BFFTokens(url: server.graphqlURL, token: AccessToken("expired-token"))
     var client = try way.client(server.graphqlURL)
@@ -110,8 +110,8 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(try await server.stats().operations["refreshToken"] == 1)
   }
 
-  @Test("L6: a token that is rejected again is an error", arguments: LiveWay.allCases, ["graphql", "http"])
-  func rejectedTwice(way: LiveWay, mode: String) async throws {
+  @Test(arguments: LiveWay.allCases, ["graphql", "http"])
+  func `L6: a token that is rejected again is an error`(way: LiveWay, mode: String) async throws {
     let server = try await BFFServer.start(arguments: ["--auth", mode])
     let tokens = InMemoryTokenProvider(AccessToken("expired-token")) { _ in .just(AccessToken("unknown-token")) }
     var client = try way.client(server.graphqlURL)

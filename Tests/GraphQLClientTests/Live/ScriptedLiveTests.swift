@@ -11,8 +11,7 @@ import Testing
 
 /// The test kit's scripted subscriptions.
 @Suite struct ScriptedLiveTests {
-  @Test("a script plays the events of a subscription in virtual time, and records it")
-  func script() throws {
+  @Test func `a script plays the events of a subscription in virtual time, and records it`() throws {
     let scheduler = TestScheduler()
     let transport = ScriptedTransport(scheduler: scheduler)
     transport.expectLive(
@@ -30,8 +29,8 @@ import Testing
     #expect(transport.subscriptions.count == 1 && transport.failures.isEmpty && transport.liveCancellations == 0)
   }
 
-  @Test("a subscription that is not in the script fails, and one that stays is cancelled by its observer")
-  func unexpected() throws {
+  @Test func `a subscription that is not in the script fails, and one that stays is cancelled by its observer`() throws
+  {
     let transport = ScriptedTransport()
     var client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: transport)
     client.graphQL.live = transport
@@ -44,8 +43,8 @@ import Testing
     #expect(transport.liveCancellations == 1)
   }
 
-  @Test("by the policy `all`, a result without data does not end the subscription; by `none`, any error does")
-  func policies() throws {
+  @Test func `by the policy all, a result without data does not end the subscription; by none, any error does`() throws
+  {
     let transport = ScriptedTransport()
     var client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: transport)
     client.graphQL.live = transport

@@ -9,8 +9,10 @@ import Testing
 
 /// What becomes of subscriptions when their transport is shut down.
 @Suite(.timeLimit(.minutes(2))) struct ShutdownTests {
-  @Test("L9: at a shutdown each operation is completed, the socket is closed with 1000, and the subscriptions fail")
-  func open() throws {
+  @Test
+  func `L9: at a shutdown each operation is completed, the socket is closed with 1000, and the subscriptions fail`()
+    throws
+  {
     let harness = try SocketHarness()
     let (first, attempt) = try harness.connected()
     let second = harness.subscribe()
@@ -32,8 +34,8 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("an attempt is given up at a shutdown", arguments: [true, false])
-  func dialling(isUpgraded: Bool) throws {
+  @Test(arguments: [true, false])
+  func `an attempt is given up at a shutdown`(isUpgraded: Bool) throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
     let attempt = try harness.last
@@ -47,8 +49,7 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("subscriptions that wait for another attempt fail at a shutdown, and there is none")
-  func waiting() throws {
+  @Test func `subscriptions that wait for another attempt fail at a shutdown, and there is none`() throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     attempt.close(1012)
@@ -60,9 +61,11 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test(
-    "a socket that is kept without subscriptions is closed at a shutdown, and one that was never used is not missed")
-  func idle() throws {
+  @Test
+  func
+    `a socket that is kept without subscriptions is closed at a shutdown, and one that was never used is not missed`()
+    throws
+  {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     seen.dispose()
@@ -73,8 +76,7 @@ import Testing
     #expect(try SocketHarness().sockets.shutDown()())
   }
 
-  @Test("a subscription that begins after the shutdown fails at once, as the transport does")
-  func late() throws {
+  @Test func `a subscription that begins after the shutdown fails at once, as the transport does`() throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
     try harness.last.fail(RequestError(.cannotConnect, "The transport was shut down.", cause: TransportShutdown()))
@@ -84,8 +86,7 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("a client that is released is not notified")
-  func released() throws {
+  @Test func `a client that is released is not notified`() throws {
     let sockets = try {
       let harness = try SocketHarness()
       harness.subscribe().dispose()
@@ -96,10 +97,10 @@ import Testing
     #expect(sockets.handlerCount == 0)
   }
 
-  @Test(
-    "L9: on the real server, one call completes all subscriptions and closes the socket with 1000, within a second",
-    arguments: LiveWay.allCases)
-  func realServer(way: LiveWay) async throws {
+  @Test(arguments: LiveWay.allCases)
+  func `L9: on the real server, one call completes all subscriptions and closes the socket with 1000, within a second`(
+    way: LiveWay
+  ) async throws {
     let server = try await BFFServer.start()
     let transport = SocketTransport()
     var client = try APIClient(baseURL: server.graphqlURL, transport: transport)
@@ -125,8 +126,7 @@ import Testing
     #expect(try await late.state.wait { $0.isEnded }.error?.kind == .cannotConnect)
   }
 
-  @Test("a slow observer does not delay a shutdown, and gets its error later")
-  func slowObserver() async throws {
+  @Test func `a slow observer does not delay a shutdown, and gets its error later`() async throws {
     let server = try await BFFServer.start()
     let transport = SocketTransport()
     var client = try APIClient(baseURL: server.graphqlURL, transport: transport)

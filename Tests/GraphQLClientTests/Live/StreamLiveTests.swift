@@ -74,8 +74,8 @@ import Testing
     }
   }
 
-  @Test("the request is a POST of the operation, and asks for the format", arguments: Format.allCases)
-  func request(format: Format) throws {
+  @Test(arguments: Format.allCases)
+  func `the request is a POST of the operation, and asks for the format`(format: Format) throws {
     let harness = try Harness(format)
     harness.transport.expect(.operation("countdown"), format.response([1]))
     _ = harness.run()
@@ -87,8 +87,8 @@ import Testing
     #expect(harness.transport.failures.isEmpty)
   }
 
-  @Test("a response may be split anywhere", arguments: Format.allCases, [1, 2, 3, 7, 50, 10_000])
-  func pieces(format: Format, size: Int) throws {
+  @Test(arguments: Format.allCases, [1, 2, 3, 7, 50, 10_000])
+  func `a response may be split anywhere`(format: Format, size: Int) throws {
     let harness = try Harness(format)
     harness.transport.expect(.any, format.response([3, 2, 1]).inPieces(of: size))
     let seen = harness.run()
@@ -96,10 +96,10 @@ import Testing
     #expect(seen.state.value.isCompleted && harness.transport.requests.count == 1)
   }
 
-  @Test(
-    "L2: a response that is cut at any byte gives a part of its results, then the gap, then the next response's",
-    arguments: Format.allCases, [true, false])
-  func cuts(format: Format, isAbrupt: Bool) throws {
+  @Test(arguments: Format.allCases, [true, false])
+  func `L2: a response that is cut at any byte gives a part of its results, then the gap, then the next response's`(
+    format: Format, isAbrupt: Bool
+  ) throws {
     let body = Data(format.body([3, 2, 1]).utf8)
     let whole: [LiveEvent<Int>] = [.connected, .value(3), .value(2), .value(1)]
     for length in 0..<body.count {
@@ -122,12 +122,14 @@ import Testing
   }
 
   @Test(
-    "L6: statuses are tried again, tried again with a new token, or final", arguments: Format.allCases,
+    arguments: Format.allCases,
     [
       (408, 2), (425, 2), (429, 2), (500, 2), (503, 2), (401, 2), (403, 2), (400, 1), (404, 1), (406, 1), (501, 1),
       (204, 1), (301, 1),
     ])
-  func statuses(format: Format, row: (status: Int, requests: Int)) throws {
+  func `L6: statuses are tried again, tried again with a new token, or final`(
+    format: Format, row: (status: Int, requests: Int)
+  ) throws {
     let provider = InMemoryTokenProvider(AccessToken("old")) { _ in .just(AccessToken("new")) }
     let harness = try Harness(format, tokens: provider)
     harness.transport.expect(.any, .response(status: row.status))
@@ -141,8 +143,8 @@ import Testing
     #expect(harness.transport.requests.last?.headers["Authorization"] == (renews ? "Bearer new" : "Bearer old"))
   }
 
-  @Test("L6: a status that comes again after a refresh is final", arguments: [401, 403])
-  func rejectedTwice(status: Int) throws {
+  @Test(arguments: [401, 403])
+  func `L6: a status that comes again after a refresh is final`(status: Int) throws {
     let provider = InMemoryTokenProvider(AccessToken("old")) { _ in .just(AccessToken("new")) }
     let harness = try Harness(.eventStream, tokens: provider)
     harness.transport.always(.any, .response(status: status))
@@ -150,10 +152,10 @@ import Testing
     #expect(harness.transport.requests.count == 2 && seen.state.value.error?.status == status)
   }
 
-  @Test(
-    "L6: a token that a stream says has expired is not used again, in whatever format it says so",
-    arguments: Format.allCases, ["UNAUTHENTICATED", "SUBSCRIPTION_JWT_EXPIRED"])
-  func expired(format: Format, code: String) throws {
+  @Test(arguments: Format.allCases, ["UNAUTHENTICATED", "SUBSCRIPTION_JWT_EXPIRED"])
+  func `L6: a token that a stream says has expired is not used again, in whatever format it says so`(
+    format: Format, code: String
+  ) throws {
     let provider = InMemoryTokenProvider(AccessToken("old")) { _ in .just(AccessToken("new")) }
     let harness = try Harness(format, tokens: provider)
     let errors = #""errors":[{"message":"m","extensions":{"code":"\#(code)"}}]"#
@@ -170,8 +172,8 @@ import Testing
     #expect(seen.elements.compactMap(\.value) == [3, 2] && seen.state.value.isCompleted)
   }
 
-  @Test("L7: a mutation that has brought a result is not sent again with a new token", arguments: Format.allCases)
-  func mutationWithResult(format: Format) throws {
+  @Test(arguments: Format.allCases)
+  func `L7: a mutation that has brought a result is not sent again with a new token`(format: Format) throws {
     let provider = InMemoryTokenProvider(AccessToken("old")) { _ in .just(AccessToken("new")) }
     let harness = try Harness(format, tokens: provider)
     let errors = #""errors":[{"message":"m","extensions":{"code":"UNAUTHENTICATED"}}]"#
@@ -190,8 +192,8 @@ import Testing
     #expect(seen.state.value.error?.reached == .maybe)
   }
 
-  @Test("L6: Retry-After is obeyed", arguments: Format.allCases)
-  func retryAfter(format: Format) throws {
+  @Test(arguments: Format.allCases)
+  func `L6: Retry-After is obeyed`(format: Format) throws {
     let harness = try Harness(format)
     harness.transport.expect(.any, .response(status: 429, headers: ["Retry-After": "30"]))
     harness.transport.always(.any, format.response([1]))
@@ -202,8 +204,8 @@ import Testing
     #expect(harness.transport.requests.count == 2 && seen.state.value.isCompleted)
   }
 
-  @Test("a response of another type is an error that names it, or the GraphQL errors in it", arguments: Format.allCases)
-  func otherTypes(format: Format) throws {
+  @Test(arguments: Format.allCases)
+  func `a response of another type is an error that names it, or the GraphQL errors in it`(format: Format) throws {
     for (type, body, kind) in [
       ("text/html", "<p>", RequestError.Kind.badResponse), ("application/json", #"{"data":{}}"#, .badResponse),
       ("application/json", #"{"errors":[{"message":"No."}]}"#, .graphQL),
@@ -217,8 +219,7 @@ import Testing
     }
   }
 
-  @Test("an event stream that has ids is resumed after the last one, and its `retry` sets the pause")
-  func resuming() throws {
+  @Test func `an event stream that has ids is resumed after the last one, and its retry sets the pause`() throws {
     var settings = LiveSettings()
     settings.serverReplays = true
     let harness = try Harness(.eventStream, settings: settings)
@@ -235,10 +236,12 @@ import Testing
     #expect(seen.elements.filter { $0.value != nil || $0 == .resumed } == [.value(3), .resumed, .value(2)])
   }
 
-  @Test(
-    "L2: a gap is reported after an id that cannot be sent back, or that the server has taken back",
-    arguments: ["id: 17\nid", "id: 17\nid:", "id: a\u{1}b", "id:  17", "id: " + String(repeating: "7", count: 2000)])
-  func notResumed(id: String) throws {
+  @Test(arguments: [
+    "id: 17\nid", "id: 17\nid:", "id: a\u{1}b", "id:  17", "id: " + String(repeating: "7", count: 2000),
+  ])
+  func `L2: a gap is reported after an id that cannot be sent back, or that the server has taken back`(id: String)
+    throws
+  {
     let harness = try Harness(.eventStream)
     let cut = "\(id)\nevent: next\ndata: {\"data\":{\"countdown\":3}}\n\n"
     harness.transport.expect(.any, .response(headers: Format.eventStream.contentType, body: Data(cut.utf8)))
@@ -249,8 +252,7 @@ import Testing
     #expect(seen.state.value.isCompleted)
   }
 
-  @Test("L6: a server that sets the pause to 0 and goes away is asked less and less often")
-  func noPause() throws {
+  @Test func `L6: a server that sets the pause to 0 and goes away is asked less and less often`() throws {
     let harness = try Harness(.eventStream, attempts: nil)
     let headers = Format.eventStream.contentType
     harness.transport.always(.any, .response(headers: headers, body: Data("retry: 0\n\n".utf8)))
@@ -260,8 +262,7 @@ import Testing
     seen.dispose()
   }
 
-  @Test("a multipart response: what ends a subscription, and what does not")
-  func multipartEnds() throws {
+  @Test func `a multipart response: what ends a subscription, and what does not`() throws {
     func body(_ parts: String...) -> Data {
       Data((parts.map { "\r\n--graphql\r\nContent-Type: application/json\r\n\r\n\($0)" }.joined()).utf8)
     }
@@ -298,8 +299,7 @@ import Testing
     #expect(delimited.state.value.isCompleted && delimited.elements == [.connected, .value(3)])
   }
 
-  @Test("streams go through the client's middlewares, except those that send again or wait in line")
-  func middlewares() throws {
+  @Test func `streams go through the client's middlewares, except those that send again or wait in line`() throws {
     struct Fails: HTTPMiddleware {
       func intercept(
         _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
@@ -321,8 +321,8 @@ import Testing
     #expect(all.map(\.elements) == [[.connected], [.connected], [.connected]])
   }
 
-  @Test("L5: disposing ends the request, and nothing comes any more", arguments: Format.allCases)
-  func disposing(format: Format) throws {
+  @Test(arguments: Format.allCases)
+  func `L5: disposing ends the request, and nothing comes any more`(format: Format) throws {
     let harness = try Harness(format)
     harness.transport.always(.any, format.response([1], isComplete: false).then(.never))
     let seen = harness.subscribe()
@@ -335,8 +335,8 @@ import Testing
     #expect(harness.transport.requests.count == 1 && harness.scheduler.pendingCount == 0)
   }
 
-  @Test("L4: with `suspend`, the response is not read before the observer is done", arguments: Format.allCases)
-  func suspending(format: Format) throws {
+  @Test(arguments: Format.allCases)
+  func `L4: with suspend, the response is not read before the observer is done`(format: Format) throws {
     let harness = try Harness(format)
     harness.transport.always(.any, format.response([3, 2, 1]).inPieces(of: 10))
     var countdown = Countdown(3)
@@ -344,8 +344,7 @@ import Testing
     #expect(harness.run(countdown).elements == [.connected, .value(3), .value(2), .value(1)])
   }
 
-  @Test("S3: an error does not show the token, even if the server says it")
-  func secrets() throws {
+  @Test func `S3: an error does not show the token, even if the server says it`() throws {
     let provider = InMemoryTokenProvider(AccessToken(canary)) { _ in .never() }
     for body in [
       #"{"errors":[{"message":"\#(canary)"}]}"#, "event: next\ndata: {\"errors\":[{\"message\":\"\(canary)\"}]}\n\n",

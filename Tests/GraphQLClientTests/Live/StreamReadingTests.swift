@@ -30,8 +30,9 @@ import Testing
   private static let result = #"{"data":{"countdown":3}}"#
   private static let refusal = #"{"errors":[{"message":"No."}]}"#
 
-  @Test("L2: an event stream that is cut inside an event is resumed after the event before, and nothing is lost")
-  func cutInside() throws {
+  @Test func `L2: an event stream that is cut inside an event is resumed after the event before, and nothing is lost`()
+    throws
+  {
     let events = (1...2).map { "id: \($0)\nevent: next\ndata: {\"data\":{\"countdown\":\($0)}}\n\n" }
     let start = events[0].utf8.count
     for length in start..<events.joined().utf8.count {
@@ -46,8 +47,9 @@ import Testing
     }
   }
 
-  @Test("L2: a connection that names the last event is a gap, unless the settings say that the server replays")
-  func replays() throws {
+  @Test func `L2: a connection that names the last event is a gap, unless the settings say that the server replays`()
+    throws
+  {
     for serverReplays in [false, true] {
       var settings = LiveSettings()
       settings.serverReplays = serverReplays
@@ -63,7 +65,6 @@ import Testing
   }
 
   @Test(
-    "L2: what an event stream brings is a result, an error or a sign of life, and never lost",
     arguments: [
       // As servers sent them before graphql-sse.
       ("data: \(result)\n\n", [3], nil), ("event: message\ndata: \(result)\n\n", [3], nil),
@@ -81,7 +82,9 @@ import Testing
         [3], nil
       ),
     ] as [(String, [Int], RequestError.Kind?)])
-  func events(row: (body: String, values: [Int], error: RequestError.Kind?)) throws {
+  func `L2: what an event stream brings is a result, an error or a sign of life, and never lost`(
+    row: (body: String, values: [Int], error: RequestError.Kind?)
+  ) throws {
     let (seen, harness) = try read(.eventStream, row.body + "event: complete\n\n")
     #expect(seen.elements == [.connected] + row.values.map { .value($0) })
     #expect(seen.state.value.error?.kind == row.error && seen.state.value.isCompleted == (row.error == nil))
@@ -90,7 +93,6 @@ import Testing
   }
 
   @Test(
-    "L2: what a multipart response brings is a result, an error or a heartbeat, and never lost",
     arguments: [
       // As servers sent them before `payload`.
       ([result, #"{"data":{"countdown":2},"hasNext":true}"#, #"{"hasNext":false}"#], [3, 2], nil),
@@ -101,7 +103,9 @@ import Testing
       ([#"{"result":{"countdown":3}}"#], [], .badResponse), (["[1]"], [], .badResponse),
       ([#"{"payload":{"data":{"countdown":3}}}"#, "{]}"], [3], .badResponse),
     ] as [([String], [Int], RequestError.Kind?)])
-  func parts(row: (parts: [String], values: [Int], error: RequestError.Kind?)) throws {
+  func `L2: what a multipart response brings is a result, an error or a heartbeat, and never lost`(
+    row: (parts: [String], values: [Int], error: RequestError.Kind?)
+  ) throws {
     let body = row.parts.map { $0.hasPrefix("\r") ? $0 : part($0) }.joined()
     // A part that no brace ends is whole with its delimiter.
     let (seen, harness) = try read(.multipart, body + (row.error == nil ? "" : "\r\n--graphql\r\n"))
@@ -111,9 +115,11 @@ import Testing
   }
 
   @Test(
-    "L2: values before what cannot be read are delivered, however the bytes are split", arguments: Format.allCases,
+    arguments: Format.allCases,
     [1, 5, 40, 10_000])
-  func beforeBad(format: Format, size: Int) throws {
+  func `L2: values before what cannot be read are delivered, however the bytes are split`(format: Format, size: Int)
+    throws
+  {
     let bad = format == .eventStream ? "data: no result\n\n" : part("{\"payload\":1]}") + "\r\n--graphql\r\n"
     let (seen, _) = try read(format, format.body([5, 4], isComplete: false) + bad, pieces: size)
     #expect(seen.elements == [.connected, .value(5), .value(4)])

@@ -27,8 +27,9 @@ import Testing
     InMemoryTokenProvider(AccessToken("old")) { old in .just(AccessToken((old?.value ?? "") + "+new")) }
   }
 
-  @Test("L6: each close code is tried again, tried again with a new token, or final", arguments: codes)
-  func closeCode(code: UInt16, remedy: Remedy) throws {
+  @Test(arguments: codes)
+  func `L6: each close code is tried again, tried again with a new token, or final`(code: UInt16, remedy: Remedy) throws
+  {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
     #expect(first.all.first?["payload"] == ["Authorization": "Bearer old"])
@@ -54,8 +55,8 @@ import Testing
     }
   }
 
-  @Test("L6: a token that is rejected twice ends the subscriptions", arguments: [4401, 4403] as [UInt16])
-  func rejectedTwice(code: UInt16) throws {
+  @Test(arguments: [4401, 4403] as [UInt16])
+  func `L6: a token that is rejected twice ends the subscriptions`(code: UInt16) throws {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
     first.close(code)
@@ -67,8 +68,8 @@ import Testing
     #expect((seen.state.value.error?.cause as? LiveClosure)?.code == code)
   }
 
-  @Test("a token may be refreshed again once a connection has lasted, or brought a value", arguments: [true, false])
-  func refreshedAgain(hasValue: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a token may be refreshed again once a connection has lasted, or brought a value`(hasValue: Bool) throws {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
     first.close(4401)
@@ -85,9 +86,11 @@ import Testing
     #expect(seen.state.value.error == nil)
   }
 
-  @Test(
-    "a new token that no server has seen, as the next attempt was lost, and that expires meanwhile is refreshed, too")
-  func refreshedAfterLoss() throws {
+  @Test
+  func
+    `a new token that no server has seen, as the next attempt was lost, and that expires meanwhile is refreshed, too`()
+    throws
+  {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
     first.close(4403)
@@ -108,10 +111,8 @@ import Testing
     #expect((seen.state.value.error?.cause as? LiveClosure)?.code == 4403)
   }
 
-  @Test(
-    "L6: an operation that is refused for its token gets a connection with a new one, once",
-    arguments: ["UNAUTHENTICATED", "SUBSCRIPTION_JWT_EXPIRED"])
-  func refusedOperation(code: String) throws {
+  @Test(arguments: ["UNAUTHENTICATED", "SUBSCRIPTION_JWT_EXPIRED"])
+  func `L6: an operation that is refused for its token gets a connection with a new one, once`(code: String) throws {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
     let refusal = #"[{"message":"expired","extensions":{"code":"\#(code)"}}]"#
@@ -127,8 +128,8 @@ import Testing
     #expect(harness.sockets.attempts.count == 2)
   }
 
-  @Test("L6: an operation that is refused with a new token, too, ends alone, also if its siblings do well")
-  func refusedAgain() throws {
+  @Test func `L6: an operation that is refused with a new token, too, ends alone, also if its siblings do well`() throws
+  {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
     let sibling = harness.subscribe()
@@ -147,8 +148,10 @@ import Testing
     #expect(sibling.elements.compactMap(\.value) == [3, 2, 1] && sibling.state.value.error == nil)
   }
 
-  @Test("an operation that is refused with a new token, which an attempt that was lost took nowhere, gets another")
-  func refusedAfterLoss() throws {
+  @Test
+  func `an operation that is refused with a new token, which an attempt that was lost took nowhere, gets another`()
+    throws
+  {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
     let refusal = #"[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]"#
@@ -164,8 +167,7 @@ import Testing
     #expect(harness.sockets.attempts.count == 4 && seen.state.value.error == nil)
   }
 
-  @Test("L6: an operation may be refused for its token once in each connection that has lasted")
-  func refusedLater() throws {
+  @Test func `L6: an operation may be refused for its token once in each connection that has lasted`() throws {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, _) = try harness.connected()
     let refusal = #"[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]"#
@@ -182,8 +184,9 @@ import Testing
     #expect(seen.state.value.error == nil && seen.elements.last == .reconnected)
   }
 
-  @Test("R5: a token that requests have replaced while the socket was dialled is taken, not refreshed again")
-  func replacedWhileDialling() throws {
+  @Test func `R5: a token that requests have replaced while the socket was dialled is taken, not refreshed again`()
+    throws
+  {
     let refreshes = Locked(0)
     let provider = InMemoryTokenProvider(AccessToken("old", account: "1")) { _ in
       refreshes.withLock { $0 += 1 }
@@ -201,14 +204,14 @@ import Testing
     #expect(refreshes.withLock { $0 } == 0 && seen.state.value.error == nil)
   }
 
-  @Test(
-    "the statuses by which an upgrade is refused are tried again, with a new token, or final",
-    arguments: [
-      (408, Remedy.retry), (425, .retry), (429, .retry), (500, .retry), (502, .retry), (503, .retry), (504, .retry),
-      (401, .refresh), (403, .refresh), (400, .fatal), (404, .fatal), (406, .fatal), (410, .fatal), (501, .fatal),
-      (204, .fatal), (200, .fatal),
-    ])
-  func upgradeStatus(status: Int, remedy: Remedy) throws {
+  @Test(arguments: [
+    (408, Remedy.retry), (425, .retry), (429, .retry), (500, .retry), (502, .retry), (503, .retry), (504, .retry),
+    (401, .refresh), (403, .refresh), (400, .fatal), (404, .fatal), (406, .fatal), (410, .fatal), (501, .fatal),
+    (204, .fatal), (200, .fatal),
+  ])
+  func `the statuses by which an upgrade is refused are tried again, with a new token, or final`(
+    status: Int, remedy: Remedy
+  ) throws {
     let harness = try SocketHarness(tokens: Self.provider())
     let seen = harness.subscribe()
     try harness.last.refuse(status: status)
@@ -219,8 +222,7 @@ import Testing
     #expect(token == (remedy == .refresh ? "Bearer old+new" : "Bearer old"))
   }
 
-  @Test("L6: retry-After is obeyed, with jitter on top")
-  func retryAfter() throws {
+  @Test func `L6: retry-After is obeyed, with jitter on top`() throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
     try harness.last.refuse(status: 503, retryAfter: .seconds(90))
@@ -236,8 +238,8 @@ import Testing
     #expect(harness.sockets.attempts.count == 2)
   }
 
-  @Test("L6: pauses double up to a minute, and any part of them may be chosen", arguments: [0, 0.5])
-  func pauses(random: Double) throws {
+  @Test(arguments: [0, 0.5])
+  func `L6: pauses double up to a minute, and any part of them may be chosen`(random: Double) throws {
     let harness = try SocketHarness(attempts: nil, random: { random })
     let seen = harness.subscribe()
     for _ in 0..<9 {
@@ -251,8 +253,7 @@ import Testing
     #expect(pauses == whole.map { .seconds($0 * (1 - random)) })
   }
 
-  @Test("L6: the pauses start over only after a connection has lasted")
-  func stability() throws {
+  @Test func `L6: the pauses start over only after a connection has lasted`() throws {
     let harness = try SocketHarness(attempts: nil)
     let seen = harness.subscribe()
     func cut(after seconds: Double) throws -> Duration? {
@@ -271,8 +272,7 @@ import Testing
     #expect(try cut(after: 9) == .seconds(2))
   }
 
-  @Test("subscriptions fail with the last error once so many attempts in a row have failed")
-  func attempts() throws {
+  @Test func `subscriptions fail with the last error once so many attempts in a row have failed`() throws {
     let harness = try SocketHarness(attempts: 3)
     let seen = harness.subscribe()
     for number in 0..<3 {
@@ -284,8 +284,7 @@ import Testing
     #expect(seen.elements.count == 2)
   }
 
-  @Test("L6: a subscriber that subscribes again and again waits as long as one that stays")
-  func impatience() throws {
+  @Test func `L6: a subscriber that subscribes again and again waits as long as one that stays`() throws {
     let harness = try SocketHarness()
     for _ in 0..<3 {
       let seen = harness.subscribe()
@@ -299,8 +298,7 @@ import Testing
     seen.dispose()
   }
 
-  @Test("a server that does not acknowledge in 10 seconds is left with 4504, and tried again")
-  func acknowledgement() throws {
+  @Test func `a server that does not acknowledge in 10 seconds is left with 4504, and tried again`() throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
     let first = try harness.last
@@ -313,8 +311,7 @@ import Testing
     #expect(harness.sockets.attempts.count == 2 && seen.state.value.error == nil)
   }
 
-  @Test("a connection that is not made in time is given up, and tried again")
-  func dialling() throws {
+  @Test func `a connection that is not made in time is given up, and tried again`() throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
     harness.advance(20)
@@ -325,8 +322,9 @@ import Testing
     #expect(seen.elements.count == 1)
   }
 
-  @Test("L3: a ping is sent after 30 silent seconds, and a connection without a sign of life is closed with 4499")
-  func silence() throws {
+  @Test func `L3: a ping is sent after 30 silent seconds, and a connection without a sign of life is closed with 4499`()
+    throws
+  {
     let harness = try SocketHarness()
     let (seen, first) = try harness.connected()
     let pings = { first.all.count { $0["type"] == "ping" } }
@@ -352,8 +350,9 @@ import Testing
     #expect(error.kind == .timedOut)
   }
 
-  @Test("L2: all operations are sent again in their order after a reconnect, and the gap comes before the values")
-  func resubscribing() throws {
+  @Test func `L2: all operations are sent again in their order after a reconnect, and the gap comes before the values`()
+    throws
+  {
     let harness = try SocketHarness()
     let all = (1...20).map { number in
       var countdown = Countdown(number)
@@ -382,8 +381,7 @@ import Testing
     #expect(all[4].elements == [.connected])
   }
 
-  @Test("L1: an old socket is closed before the next is opened, and is not heard any more")
-  func oldSocket() throws {
+  @Test func `L1: an old socket is closed before the next is opened, and is not heard any more`() throws {
     let harness = try SocketHarness()
     let (seen, first) = try harness.connected()
     let id = first.ids[0]
@@ -401,8 +399,7 @@ import Testing
     #expect(seen.elements.last == .value(2) && !seen.elements.contains(.value(1)) && seen.state.value.error == nil)
   }
 
-  @Test("L7: a mutation is not sent again when its connection is lost, and a query is")
-  func mutations() throws {
+  @Test func `L7: a mutation is not sent again when its connection is lost, and a query is`() throws {
     let harness = try SocketHarness()
     func operation(_ isReplayable: Bool) throws -> Seen<LiveEvent<Data>> {
       let request = try HTTPRequest(
@@ -428,8 +425,7 @@ import Testing
     #expect(try harness.last.ids.count == 1 && query.state.value.error == nil)
   }
 
-  @Test("URL, headers and payload are made for each attempt")
-  func preparing() throws {
+  @Test func `URL, headers and payload are made for each attempt`() throws {
     let count = Locked(0)
     let harness = try SocketHarness(prepare: { opening in
       let number = count.withLock { count in
@@ -452,8 +448,7 @@ import Testing
     seen.dispose()
   }
 
-  @Test("S1: a client with another user's tokens has a socket of its own")
-  func users() throws {
+  @Test func `S1: a client with another user's tokens has a socket of its own`() throws {
     var harness = try SocketHarness(tokens: Self.provider())
     let first = harness.subscribe()
     let other = InMemoryTokenProvider(AccessToken("other", account: "2")) { _ in .never() }
@@ -464,8 +459,8 @@ import Testing
     second.dispose()
   }
 
-  @Test("S1: a subscription ends when its account signs out, or another signs in", arguments: [nil, "other"])
-  func signOut(account: String?) throws {
+  @Test(arguments: [nil, "other"])
+  func `S1: a subscription ends when its account signs out, or another signs in`(account: String?) throws {
     let provider = InMemoryTokenProvider(AccessToken("old", account: "1")) { _ in .never() }
     let harness = try SocketHarness(tokens: provider)
     let (seen, first) = try harness.connected()
@@ -476,8 +471,7 @@ import Testing
     #expect(seen.state.value.error?.kind == .cancelled)
   }
 
-  @Test("R5: one refresh serves a rejected connection and rejected requests")
-  func sharedRefresh() throws {
+  @Test func `R5: one refresh serves a rejected connection and rejected requests`() throws {
     let refreshes = Locked(0)
     let subject = ReplaySubject<AccessToken>.create(bufferSize: 1)
     let provider = InMemoryTokenProvider(AccessToken("old")) { _ in
@@ -498,12 +492,12 @@ import Testing
     other.dispose()
   }
 
-  @Test(
-    "a refresh that fails for a while is tried again, and one that is refused ends the subscriptions",
-    arguments: [
-      true, false,
-    ])
-  func failedRefresh(isOutage: Bool) throws {
+  @Test(arguments: [
+    true, false,
+  ])
+  func `a refresh that fails for a while is tried again, and one that is refused ends the subscriptions`(isOutage: Bool)
+    throws
+  {
     let count = Locked(0)
     let provider = InMemoryTokenProvider(AccessToken("old")) { _ in
       let number = count.withLock { count in
@@ -525,8 +519,7 @@ import Testing
     }
   }
 
-  @Test("a socket that takes nothing more is left, and another is made")
-  func fullSocket() throws {
+  @Test func `a socket that takes nothing more is left, and another is made`() throws {
     let harness = try SocketHarness()
     let (seen, first) = try harness.connected()
     first.sendError.withLock { $0 = RequestError(.overloaded, "Full.") }

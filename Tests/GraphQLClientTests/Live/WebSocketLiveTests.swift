@@ -9,8 +9,10 @@ import TestSupport
 import Testing
 
 @Suite struct WebSocketLiveTests {
-  @Test("a socket is opened with the first subscription, introduced by connection_init, and used once acknowledged")
-  func opening() throws {
+  @Test
+  func `a socket is opened with the first subscription, introduced by connection_init, and used once acknowledged`()
+    throws
+  {
     let harness = try SocketHarness()
     #expect(harness.sockets.attempts.isEmpty)
     let seen = harness.subscribe()
@@ -30,8 +32,7 @@ import Testing
     #expect(seen.elements == [.connected])
   }
 
-  @Test("operations share a socket, have ids of their own, and get their own results in order")
-  func sharing() throws {
+  @Test func `operations share a socket, have ids of their own, and get their own results in order`() throws {
     let harness = try SocketHarness()
     let first = harness.subscribe()
     let second = harness.subscribe()
@@ -51,8 +52,7 @@ import Testing
     #expect(third.elements == [.connected, .value(4)])
   }
 
-  @Test("L5: a disposed subscription is completed on the server, and late messages for it are ignored")
-  func cancelling() throws {
+  @Test func `L5: a disposed subscription is completed on the server, and late messages for it are ignored`() throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     let sibling = harness.subscribe()
@@ -73,8 +73,7 @@ import Testing
     again.dispose()
   }
 
-  @Test("a completed operation's id is not used again, and is not completed by the client")
-  func completing() throws {
+  @Test func `a completed operation's id is not used again, and is not completed by the client`() throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     attempt.next(attempt.ids[0], 1)
@@ -87,8 +86,7 @@ import Testing
     #expect(again.elements.isEmpty && !attempt.messages.contains { $0["type"] == "complete" })
   }
 
-  @Test("a subscription that is disposed before the socket is ready is never sent")
-  func cancellingEarly() throws {
+  @Test func `a subscription that is disposed before the socket is ready is never sent`() throws {
     let harness = try SocketHarness()
     let first = harness.subscribe()
     let second = harness.subscribe()
@@ -102,8 +100,7 @@ import Testing
     #expect(attempt.messages.count == 2)
   }
 
-  @Test("a socket that is no longer needed is dropped while it is being opened")
-  func dropping() throws {
+  @Test func `a socket that is no longer needed is dropped while it is being opened`() throws {
     let harness = try SocketHarness()
     harness.subscribe().dispose()
     harness.settle()
@@ -112,8 +109,10 @@ import Testing
   }
 
   /// The server cannot answer a ping while it sends a long result.
-  @Test("L3: a socket on which parts of a long result arrive is kept, and given up 40 seconds after the last of them")
-  func longResult() throws {
+  @Test
+  func `L3: a socket on which parts of a long result arrive is kept, and given up 40 seconds after the last of them`()
+    throws
+  {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     for _ in 0..<30 {
@@ -130,8 +129,7 @@ import Testing
     #expect(error.kind == .timedOut)
   }
 
-  @Test("L5: the socket closes some time after its last subscription, unless another comes")
-  func idle() throws {
+  @Test func `L5: the socket closes some time after its last subscription, unless another comes`() throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     seen.dispose()
@@ -149,8 +147,8 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("a subscription that begins while a socket closes uses the next one", arguments: [true, false])
-  func closing(serverAnswers: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a subscription that begins while a socket closes uses the next one`(serverAnswers: Bool) throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     seen.dispose()
@@ -166,8 +164,7 @@ import Testing
     #expect(next.elements == [.connected])
   }
 
-  @Test("a ping of the server's is answered at once with its payload, also before the acknowledgement")
-  func pings() throws {
+  @Test func `a ping of the server's is answered at once with its payload, also before the acknowledgement`() throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
     let attempt = try harness.last
@@ -181,8 +178,7 @@ import Testing
     seen.dispose()
   }
 
-  @Test("a pong that nobody asked for announces nothing, and later operations are announced by theirs")
-  func unsolicitedPong() throws {
+  @Test func `a pong that nobody asked for announces nothing, and later operations are announced by theirs`() throws {
     let harness = try SocketHarness()
     let (_, attempt) = try harness.connected()
     attempt.pong()
@@ -194,8 +190,10 @@ import Testing
     #expect(next.elements == [.connected])
   }
 
-  @Test("operations are sent as fast as the server reads them, so that they fit into what may wait for the socket")
-  func paced() throws {
+  @Test
+  func `operations are sent as fast as the server reads them, so that they fit into what may wait for the socket`()
+    throws
+  {
     let harness = try SocketHarness()
     let size = 1 << 20
     let all = try (0..<12).map { number in
@@ -223,8 +221,7 @@ import Testing
     #expect(all.allSatisfy { $0.elements.contains(.reconnected) && $0.state.value.error == nil })
   }
 
-  @Test("an operation that is too large for a shared socket fails alone, and says so")
-  func oversized() throws {
+  @Test func `an operation that is too large for a shared socket fails alone, and says so`() throws {
     let harness = try SocketHarness()
     let (sibling, attempt) = try harness.connected()
     let request = try HTTPRequest(
@@ -235,8 +232,7 @@ import Testing
     #expect(sibling.state.value.error == nil && !attempt.isDisposed)
   }
 
-  @Test("a subscription with '@defer' is refused before anything is sent, and the error says why")
-  func deferred() throws {
+  @Test func `a subscription with '@defer' is refused before anything is sent, and the error says why`() throws {
     struct Slow: GraphQLSubscription {
       typealias ResponseData = JSONValue
       static let query: GraphQLDocument = #"subscription slow { a { b ... @defer(label: "c") { c } } }"#
@@ -248,13 +244,11 @@ import Testing
     #expect(seen.state.value.error?.message.contains("take '@defer' and '@stream' out") == true)
   }
 
-  @Test(
-    "a message that the protocol does not have ends the subscriptions with 4004",
-    arguments: [
-      #"{"type":"hello"}"#, #"{"type":"next"}"#, #"{"type":"next","id":"1"}"#, #"{"type":"complete"}"#, "[]", "{",
-      #"{"type":"data","id":"1","payload":{}}"#, "binary",
-    ])
-  func nonsense(text: String) throws {
+  @Test(arguments: [
+    #"{"type":"hello"}"#, #"{"type":"next"}"#, #"{"type":"next","id":"1"}"#, #"{"type":"complete"}"#, "[]", "{",
+    #"{"type":"data","id":"1","payload":{}}"#, "binary",
+  ])
+  func `a message that the protocol does not have ends the subscriptions with 4004`(text: String) throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     if text == "binary" { attempt.sendBinary() } else { attempt.send(text) }
@@ -265,8 +259,7 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("an operation's errors end it alone, and no complete is sent for it")
-  func operationErrors() throws {
+  @Test func `an operation's errors end it alone, and no complete is sent for it`() throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     let sibling = harness.subscribe()
@@ -279,8 +272,7 @@ import Testing
     #expect(!attempt.messages.contains { $0["type"] == "complete" })
   }
 
-  @Test("a socket cannot be suspended for one subscription")
-  func suspending() throws {
+  @Test func `a socket cannot be suspended for one subscription`() throws {
     let harness = try SocketHarness()
     var countdown = Countdown(1)
     countdown.buffering = .suspend
@@ -288,8 +280,10 @@ import Testing
     #expect(harness.sockets.attempts.isEmpty)
   }
 
-  @Test("the older protocol: start, data, stop, an error as one object, and keep-alives before the acknowledgement")
-  func legacy() throws {
+  @Test
+  func `the older protocol: start, data, stop, an error as one object, and keep-alives before the acknowledgement`()
+    throws
+  {
     let harness = try SocketHarness(legacy: true)
     let first = harness.subscribe()
     let second = harness.subscribe()
@@ -309,8 +303,8 @@ import Testing
     #expect(attempt.messages.last == ["id": .string(attempt.ids[0]), "type": "stop"])
   }
 
-  @Test("the older protocol's keep-alives are missed only once the first has come", arguments: [true, false])
-  func keepAlive(sends: Bool) throws {
+  @Test(arguments: [true, false])
+  func `the older protocol's keep-alives are missed only once the first has come`(sends: Bool) throws {
     let harness = try SocketHarness(legacy: true)
     let (seen, attempt) = try harness.connected()
     if sends {
@@ -335,8 +329,8 @@ import Testing
     #expect(seen.elements.count == 2)
   }
 
-  @Test("connection_error refuses the connection, on either protocol", arguments: [true, false])
-  func connectionError(legacy: Bool) throws {
+  @Test(arguments: [true, false])
+  func `connection_error refuses the connection, on either protocol`(legacy: Bool) throws {
     let harness = try SocketHarness(legacy: legacy)
     let seen = harness.subscribe()
     for _ in 0..<2 {

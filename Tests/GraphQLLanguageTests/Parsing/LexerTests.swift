@@ -3,14 +3,12 @@ import TestSupport
 import Testing
 
 @Suite struct LexerTests {
-  @Test("white space, commas, comments and byte order marks separate tokens and mean nothing")
-  func ignored() throws {
+  @Test func `white space, commas, comments and byte order marks separate tokens and mean nothing`() throws {
     let text = "\u{FEFF}{,,a\t,b\r\n# comment } \"\n,c # é\r d}\u{FEFF}#end"
     #expect(try DocumentSyntax(parsing: text).printed() == "{\n  a\n  b\n  c\n  d\n}")
   }
 
-  @Test("lines end with a line feed, a carriage return or both; columns count UTF-16 code units")
-  func locations() throws {
+  @Test func `lines end with a line feed, a carriage return or both; columns count UTF-16 code units`() throws {
     let document = try DocumentSyntax(parsing: "{ a\n  b\r\n c\r d(x: \"é😀\") e }")
     let fields = document.operations[0].selectionSet.selections.map(\.location)
     #expect(
@@ -20,8 +18,9 @@ import Testing
       ])
   }
 
-  @Test("tokens that are wrong give their place and what is wrong with them", arguments: Self.wrong)
-  func errors(value: String, column: Int, message: String) {
+  @Test(arguments: Self.wrong)
+  func `tokens that are wrong give their place and what is wrong with them`(value: String, column: Int, message: String)
+  {
     let error = #expect(throws: GraphQLSyntaxError.self) { try DocumentSyntax(parsing: "{a(b:\(value))}") }
     #expect(error?.location == SourceLocation(line: 1, column: 5 + column))
     #expect(error?.message == message)
@@ -58,16 +57,14 @@ import Testing
     (#""\u{41""#, 2, #"the escape sequence "\u{41" is no Unicode scalar value"#),
   ]
 
-  @Test("bytes that are not UTF-8 are refused at their place")
-  func invalidUTF8() throws {
+  @Test func `bytes that are not UTF-8 are refused at their place`() throws {
     let error = #expect(throws: GraphQLSyntaxError.self) {
       try DocumentSyntax(parsing: Array("{ a\n # é ".utf8) + [0xC3, 0x28] + Array("\n}".utf8))
     }
     #expect(error == GraphQLSyntaxError("the text is not UTF-8", at: SourceLocation(line: 2, column: 6)))
   }
 
-  @Test("V3: more tokens than the limit are refused")
-  func tokens() throws {
+  @Test func `V3: more tokens than the limit are refused`() throws {
     let limits = SyntaxLimits(tokens: 100)
     let name = String(repeating: "a ", count: 98)
     #expect(throws: Never.self) { try DocumentSyntax(parsing: "{\(name)}", limits: limits) }
@@ -78,8 +75,7 @@ import Testing
       error?.description == "line 1, column 199: the text has more than 100 tokens, which is the limit")
   }
 
-  @Test("V3: a hundred thousand of what nests are an error, not a crash, also with the greatest limit")
-  func nesting() {
+  @Test func `V3: a hundred thousand of what nests are an error, not a crash, also with the greatest limit`() {
     for opening in ["{", "{a", "{a(b:[", "{a(b:{c:", "query($a:[", "{...{", "{a@b(c:["] {
       for limits in [SyntaxLimits.standard, SyntaxLimits(depth: .max)] {
         let error = #expect(throws: GraphQLSyntaxError.self) {
@@ -95,8 +91,7 @@ import Testing
       error?.description == "line 1, column 401: the text is nested deeper than 200 levels, which is the limit")
   }
 
-  @Test("V3: what nests as deep as any limit allows is parsed and printed on the smallest stack")
-  func smallStack() async throws {
+  @Test func `V3: what nests as deep as any limit allows is parsed and printed on the smallest stack`() async throws {
     let depth = SyntaxLimits.greatestDepth - 1
     for (opening, closing) in [("{a", "}"), ("{...", "}"), ("{a{...on A", "}}")] {
       let count = depth / opening.count { $0 == "{" }

@@ -2,8 +2,7 @@ import GraphQLLanguage
 import Testing
 
 @Suite struct ParserTests {
-  @Test("a query reads as a tree: names, aliases, arguments, directives, fragments and variables")
-  func query() throws {
+  @Test func `a query reads as a tree: names, aliases, arguments, directives, fragments and variables`() throws {
     let document = try DocumentSyntax(
       parsing: """
         "Reads a user"
@@ -48,8 +47,9 @@ import Testing
     #expect(document.operations[1].isShorthand)
   }
 
-  @Test("a schema reads as a tree: descriptions, interfaces, arguments, defaults, directives and extensions")
-  func schema() throws {
+  @Test func `a schema reads as a tree: descriptions, interfaces, arguments, defaults, directives and extensions`()
+    throws
+  {
     let document = try DocumentSyntax(
       parsing: """
         "The schema" schema @s { query: Query mutation: M }
@@ -92,8 +92,7 @@ import Testing
     #expect(schema.operationTypes.map(\.operation) == [.query, .mutation])
   }
 
-  @Test("the kinds of values are distinguished, and a string's escape sequences are replaced")
-  func values() throws {
+  @Test func `the kinds of values are distinguished, and a string's escape sequences are replaced`() throws {
     func kind(_ text: String) throws -> ValueSyntax.Kind { try ValueSyntax(parsing: text, isConstant: false).kind }
     if case .int("-0") = try kind("-0") {} else { Issue.record("-0 is no integer") }
     if case .float("1.5E+3") = try kind("1.5E+3") {} else { Issue.record("1.5E+3 is no float") }
@@ -117,8 +116,7 @@ import Testing
     }
   }
 
-  @Test("a keyword is a name wherever the grammar allows a name")
-  func keywords() throws {
+  @Test func `a keyword is a name wherever the grammar allows a name`() throws {
     for word in ["query", "on", "fragment", "type", "true", "null", "extend", "implements", "repeatable"] {
       let query = "query \(word)($\(word): \(word)) { \(word): \(word)(\(word): 1) @\(word) }"
       #expect(try DocumentSyntax(parsing: query).operations.first?.name?.text == word)
@@ -127,8 +125,10 @@ import Testing
     }
   }
 
-  @Test("text that is no document gives the place, what was expected, and what was found", arguments: Self.wrong)
-  func errors(text: String, description: String) {
+  @Test(arguments: Self.wrong)
+  func `text that is no document gives the place, what was expected, and what was found`(
+    text: String, description: String
+  ) {
     let error = #expect(throws: GraphQLSyntaxError.self) { try DocumentSyntax(parsing: text) }
     #expect(error?.description == description)
   }

@@ -3,8 +3,8 @@ import GraphQLLanguage
 import Testing
 
 @Suite struct PrinterTests {
-  @Test("a document is printed in graphql-js's format", arguments: Self.samples)
-  func format(text: String, printed: String) throws {
+  @Test(arguments: Self.samples)
+  func `a document is printed in graphql-js's format`(text: String, printed: String) throws {
     #expect(try DocumentSyntax(parsing: text).printed() == printed)
     #expect(try DocumentSyntax(parsing: printed).printed() == printed)
   }
@@ -55,8 +55,8 @@ import Testing
     ("interface A implements B{c:D}", "interface A implements B {\n  c: D\n}"),
   ]
 
-  @Test("comments can be kept: each before what it stood before, or at the end of the line that it ended")
-  func comments() throws {
+  @Test func `comments can be kept: each before what it stood before, or at the end of the line that it ended`() throws
+  {
     let text = """
       # header
 
@@ -105,8 +105,7 @@ import Testing
     #expect(!document.printed().contains("#"))
   }
 
-  @Test("a printed document is printed the same again, and says the same, with and without its comments")
-  func fixedPoint() throws {
+  @Test func `a printed document is printed the same again, and says the same, with and without its comments`() throws {
     var random = Random(3)
     for _ in 0..<1500 {
       let text = random.document()
@@ -123,8 +122,7 @@ import Testing
     }
   }
 
-  @Test("any part of a document can be printed alone")
-  func parts() throws {
+  @Test func `any part of a document can be printed alone`() throws {
     let document = try DocumentSyntax(parsing: "query q { a(b:[1,2]) { c } }")
     let field = try #require(document.operations[0].selectionSet.selections.first)
     #expect(field.printed() == "a(b: [1, 2]) {\n  c\n}")

@@ -7,8 +7,7 @@ import Testing
     return string.value
   }
 
-  @Test("the escape sequences of a string are replaced, those of all Unicode scalar values among them")
-  func escapes() throws {
+  @Test func `the escape sequences of a string are replaced, those of all Unicode scalar values among them`() throws {
     #expect(try value(#""\"\\\/\b\f\n\r\t""#) == "\"\\/\u{8}\u{C}\n\r\t")
     #expect(
       try value(#""\u0041\u00e9\u{41}\u{0000000041}\u{1F600}\uD83D\uDE00\u{10FFFF}\u0000""#) == "AéAA😀😀\u{10FFFF}\0")
@@ -16,8 +15,7 @@ import Testing
     #expect(try value(#""""#) == "")
   }
 
-  @Test("a block string loses common indentation, blank first and last lines, and nothing else")
-  func blockStrings() throws {
+  @Test func `a block string loses common indentation, blank first and last lines, and nothing else`() throws {
     func block(_ lines: String...) throws -> String? { try value("\"\"\"" + lines.joined(separator: "\n") + "\"\"\"") }
     #expect(try block("") == "")
     #expect(try block("a") == "a")
@@ -32,8 +30,7 @@ import Testing
     #expect(try value("\"\"\"\r\n  a\r  b\r\n\"\"\"") == "a\nb")
   }
 
-  @Test("any text, written as a string, reads back the same")
-  func quoted() throws {
+  @Test func `any text, written as a string, reads back the same`() throws {
     var random = Random(1)
     for _ in 0..<2000 {
       let text = random.text()
@@ -42,8 +39,7 @@ import Testing
     #expect(StringLiteral.quoted("a\"\\\n\u{0}\u{7F}\u{9F}é") == #""a\"\\\n\u0000\u007F\u009Fé""#)
   }
 
-  @Test("a text that a block string can say reads back the same, and only such a text")
-  func block() throws {
+  @Test func `a text that a block string can say reads back the same, and only such a text`() throws {
     var random = Random(2)
     var printable = 0
     for _ in 0..<5000 {

@@ -8,8 +8,7 @@ import Testing
     document = try DocumentSyntax(parsing: "query q($a: [Int!]! = [1]) { b: c(d: $a) @e { f } }")
   }
 
-  @Test("nodes are numbered in the order of the text, each before its children and within them")
-  func numbers() {
+  @Test func `nodes are numbered in the order of the text, each before its children and within them`() {
     var seen: [UInt32] = []
     func visit(_ node: SyntaxNode) {
       seen.append(node.id)
@@ -23,8 +22,7 @@ import Testing
     #expect(seen.map { document.node($0).id } == seen)
   }
 
-  @Test("a view is of nodes of its kind only")
-  func views() throws {
+  @Test func `a view is of nodes of its kind only`() throws {
     let operation = try #require(document.definitions.first)
     #expect(FragmentSyntax(operation.node) == nil)
     #expect(OperationSyntax(operation.node)?.name?.text == "q")
@@ -33,8 +31,7 @@ import Testing
     #expect(operation.node.kind == .operation)
   }
 
-  @Test("names compare by their spelling, also across documents")
-  func names() throws {
+  @Test func `names compare by their spelling, also across documents`() throws {
     let other = try DocumentSyntax(parsing: "{ c cc }")
     let names = other.operations[0].selectionSet.selections.compactMap { FieldSyntax($0.node)?.name }
     let name = try #require(document.operations[0].selectionSet.selections.first.flatMap { FieldSyntax($0.node) }).name
@@ -44,8 +41,7 @@ import Testing
     #expect(!(name == "cc"))
   }
 
-  @Test("each part of a field and a variable has its own place")
-  func ranges() throws {
+  @Test func `each part of a field and a variable has its own place`() throws {
     let operation = document.operations[0]
     let field = try #require(operation.selectionSet.selections.first.flatMap { FieldSyntax($0.node) })
     #expect(operation.name?.location == SourceLocation(line: 1, column: 7))

@@ -25,8 +25,9 @@ import Testing
     return result.errors.map(\.message)
   }
 
-  @Test("a null variable for an argument, an input field or an item that cannot be null is an error of the field")
-  func nulls() throws {
+  @Test func `a null variable for an argument, an input field or an item that cannot be null is an error of the field`()
+    throws
+  {
     let null: [String: JSONValue] = ["v": .null]
     #expect(
       try messages("query($v: Int = 4) { f(i: $v) }", null) == [
@@ -44,8 +45,7 @@ import Testing
     #expect(try messages("query($v: Int) { f(in: { y: $v }) }", null) == [])
   }
 
-  @Test("a null variable for the condition of a directive is an error, and not a field that is there")
-  func conditions() throws {
+  @Test func `a null variable for the condition of a directive is an error, and not a field that is there`() throws {
     let document = try DocumentSyntax(parsing: "query($v: Boolean = true) { g @include(if: $v) }")
     let result = executor.execute(document, variables: ["v": .null])
     #expect(result.data?.json == .null)
@@ -53,9 +53,8 @@ import Testing
     #expect(executor.execute(document).errors == [])
   }
 
-  @Test(
-    "the digits of an ID are its text, however many there are", arguments: ["12345678901234567890123", "-0", "007x"])
-  func ids(id: String) throws {
+  @Test(arguments: ["12345678901234567890123", "-0", "007x"])
+  func `the digits of an ID are its text, however many there are`(id: String) throws {
     let literal = id.allSatisfy { $0.isNumber || $0 == "-" } ? id : "\"\(id)\""
     #expect(try messages("{ f(id: \(literal)) }") == [id])
   }

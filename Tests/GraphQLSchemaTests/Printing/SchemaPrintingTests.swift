@@ -35,9 +35,11 @@ import Testing
     var introspection: JSONValue?
   }
 
-  @Test(
-    "a sorted schema is printed as graphql-core prints it, and its introspection gives graphql-core the same schema")
-  func oracle() async throws {
+  @Test
+  func
+    `a sorted schema is printed as graphql-core prints it, and its introspection gives graphql-core the same schema`()
+    async throws
+  {
     let schemas = try sdls().map { try Schema(parsing: $0) }
     let introspections = try schemas.map { Request(introspection: try #require($0.introspection().data?.json)) }
     let requests = try sdls().map { Request(sdl: $0) } + introspections
@@ -46,8 +48,7 @@ import Testing
     for (schema, text) in zip(schemas + schemas, printed) { #expect(schema.printed(.sorted) == text) }
   }
 
-  @Test("the introspection of graphql-core gives the schema that it came from")
-  func introspection() async throws {
+  @Test func `the introspection of graphql-core gives the schema that it came from`() async throws {
     let responses = try await GraphQLCore.run("introspect", try sdls(), as: JSONValue.self)
     for (sdl, response) in zip(try sdls(), responses) {
       let schema = try Schema(introspection: response.json().bytes)
@@ -56,8 +57,9 @@ import Testing
     }
   }
 
-  @Test("a printed schema is read and printed as the same, in both orders, with its extensions and directives")
-  func fixedPoint() throws {
+  @Test func `a printed schema is read and printed as the same, in both orders, with its extensions and directives`()
+    throws
+  {
     for sdl in try sdls() + ["type Query { a: Int } extend type Query @x { b: Int } directive @x on OBJECT"] {
       for order in [Schema.Order.asWritten, .sorted] {
         let printed = try Schema(parsing: sdl).printed(order)

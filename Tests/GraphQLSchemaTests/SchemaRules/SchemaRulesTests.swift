@@ -12,24 +12,23 @@ import Testing
     try Corpus.parts(of: "schemas.graphql").map { Sample(isValid: $0.isValid, sdl: $0.text) }
   }
 
-  @Test("a schema of the corpus has a problem if, and only if, it breaks a rule")
-  func corpus() throws {
+  @Test func `a schema of the corpus has a problem if, and only if, it breaks a rule`() throws {
     for sample in try samples() {
       let problems = try Schema(parsing: sample.sdl).problems
       #expect(problems.isEmpty == sample.isValid, "\(sample.sdl) \(problems)")
     }
   }
 
-  @Test("graphql-core accepts the schemas of the corpus that have no problem, and refuses the others")
-  func oracle() async throws {
+  @Test func `graphql-core accepts the schemas of the corpus that have no problem, and refuses the others`()
+    async throws
+  {
     let samples = try samples()
     let responses = try await GraphQLCore.run("check_schema", samples.map(\.sdl), as: Bool.self)
     for (sample, isValid) in zip(samples, responses) { #expect(sample.isValid == isValid, "\(sample.sdl)") }
     #expect(responses.count == samples.count)
   }
 
-  @Test("a foreign schema's harmless fault is a warning, and has the place")
-  func warnings() throws {
+  @Test func `a foreign schema's harmless fault is a warning, and has the place`() throws {
     let schema = try Schema(
       parsing: """
         interface I { a: Int }
@@ -50,8 +49,7 @@ import Testing
     #expect(schema.type(named: "Query")?.field(named: "b")?.documentation == "The first counts.")
   }
 
-  @Test("types that need themselves without end are found in deep and wide graphs, in about linear time")
-  func inputCycles() throws {
+  @Test func `types that need themselves without end are found in deep and wide graphs, in about linear time`() throws {
     let chain = (0..<5_000).map { "input I\($0) { next: I\($0 + 1)! }" }.joined(separator: "\n")
     let end = "input I5000 { a: Int } type Query { a(x: I0): Int }"
     #expect(try Schema(parsing: chain + end).problems.isEmpty)

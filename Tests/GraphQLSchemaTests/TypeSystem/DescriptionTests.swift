@@ -4,8 +4,7 @@ import Testing
 
 @Suite("Descriptions of a schema's parts")
 struct DescriptionTests {
-  @Test("a part prints its name and type, and not the whole schema")
-  func parts() throws {
+  @Test func `a part prints its name and type, and not the whole schema`() throws {
     let schema = try Schema(
       parsing: "directive @key(fields: String!) on OBJECT type Query { users(first: Int = 1): [String!]! } enum E { A }"
     )
@@ -15,8 +14,7 @@ struct DescriptionTests {
     #expect(printed == ["Query", "Query.users: [String!]!", "first: Int", "A", "@key", "fields: String!"])
   }
 
-  @Test("an error prints its path and message, and a result as JSON with its fields in order")
-  func results() {
+  @Test func `an error prints its path and message, and a result as JSON with its fields in order`() {
     let error = ExecutionError(message: "No.", path: [.key("user"), .index(0), .key("name")])
     #expect(error.description == "user.0.name: No.")
     let data = ResponseValue.object([.init(name: "b", value: .leaf(1)), .init(name: "a", value: .leaf("x"))])

@@ -7,8 +7,9 @@ import Testing
 @Suite struct IntrospectionTests {
   private func schema(_ json: String) throws -> Schema { try Schema(reading: Array(json.utf8)) }
 
-  @Test("a server of 2015 has no locations of directives, no subscriptions and no deprecation of arguments")
-  func first() throws {
+  @Test func `a server of 2015 has no locations of directives, no subscriptions and no deprecation of arguments`()
+    throws
+  {
     let schema = try schema(
       """
       {"data": {"__schema": {
@@ -44,9 +45,11 @@ import Testing
         """#)
   }
 
-  @Test(
-    "texts with quotes, lines and control characters survive, and default values that are not literals are left out")
-  func texts() throws {
+  @Test
+  func
+    `texts with quotes, lines and control characters survive, and default values that are not literals are left out`()
+    throws
+  {
     let schema = try schema(
       #"""
       {"__schema": {"queryType": {"name": "Q"}, "types": [
@@ -64,8 +67,7 @@ import Testing
     #expect(schema.type(named: "E")?.value(named: "A")?.deprecationReason == "a \"b\"\n")
   }
 
-  @Test("JSON that is no introspection is refused, with the place")
-  func refusals() throws {
+  @Test func `JSON that is no introspection is refused, with the place`() throws {
     for json in [
       "{}", #"{"data": {}}"#, #"{"__schema": {}}"#, #"{"__schema": {"types": [{"kind": "SCALAR"}]}}"#,
       #"{"__schema": {"types": [{"kind": "SCALAR", "name": "a b"}]}}"#,
@@ -75,8 +77,7 @@ import Testing
     }
   }
 
-  @Test("the query asks for what a server has")
-  func query() throws {
+  @Test func `the query asks for what a server has`() throws {
     let old = IntrospectionQuery(features: [
       "data": [
         "schema": ["fields": [["name": "types"], ["name": "queryType"]]],
@@ -99,9 +100,11 @@ import Testing
     }
   }
 
-  @Test(
-    "a description of any characters, a non-null in a non-null, and places that nobody knows leave a schema readable")
-  func oddities() throws {
+  @Test
+  func
+    `a description of any characters, a non-null in a non-null, and places that nobody knows leave a schema readable`()
+    throws
+  {
     let text = #"""
       {"__schema": {"queryType": {"name": "Query"},
         "directives": [{"name": "a", "locations": ["FIELD", "NEW_PLACE"], "args": []}],

@@ -30,8 +30,7 @@ import Testing
         """)
   }
 
-  @Test("a schema has its types in the order of their definitions, and extensions add to them")
-  func types() throws {
+  @Test func `a schema has its types in the order of their definitions, and extensions add to them`() throws {
     #expect(schema.problems.isEmpty)
     #expect(
       schema.types.map(\.name) == ["Node", "Named", "Root", "User", "Post", "Hit", "Role", "Filter", "URL"])
@@ -48,8 +47,7 @@ import Testing
     #expect(schema.description == "The API.")
   }
 
-  @Test("a field has its type, arguments and deprecation")
-  func fields() throws {
+  @Test func `a field has its type, arguments and deprecation`() throws {
     let node = try #require(schema.rootType(of: .query)?.field(named: "node"))
     #expect(node.coordinate == "Root.node")
     #expect(node.type.description == "Node")
@@ -69,8 +67,7 @@ import Testing
     #expect(schema.type(named: "Filter")?.inputField(named: "role")?.type.named.kind == .enum)
   }
 
-  @Test("meta fields are selectable where the specification has them")
-  func metaFields() throws {
+  @Test func `meta fields are selectable where the specification has them`() throws {
     let (root, user, hit) = (
       try #require(schema.type(named: "Root")), try #require(schema.type(named: "User")),
       try #require(schema.type(named: "Hit"))
@@ -83,8 +80,7 @@ import Testing
     #expect(schema.type(named: "Role")?.selectableField(named: "__typename") == nil)
   }
 
-  @Test("types know their possible types, what they are subtypes of, and which types they overlap with")
-  func relations() throws {
+  @Test func `types know their possible types, what they are subtypes of, and which types they overlap with`() throws {
     func type(_ name: String) throws -> NamedType { try #require(schema.type(named: name)) }
     #expect(try type("Node").possibleTypes.map(\.name) == ["User", "Post"])
     #expect(try type("Named").possibleTypes.map(\.name) == ["User"])
@@ -96,8 +92,7 @@ import Testing
     #expect(try type("Named").overlaps(type("Hit")) && !type("Named").overlaps(type("Post")))
   }
 
-  @Test("directives have locations, arguments, and may be repeatable")
-  func directives() throws {
+  @Test func `directives have locations, arguments, and may be repeatable`() throws {
     #expect(schema.directives.map(\.name) == ["link", "tag"])
     let tag = try #require(schema.directive(named: "tag"))
     #expect(tag.locations == [.object, .fieldDefinition] && !tag.isRepeatable)
@@ -107,8 +102,7 @@ import Testing
     #expect(try #require(schema.type(named: "Root")).directives.map(\.name.text) == ["tag"])
   }
 
-  @Test("a schema with faults is used as far as it goes, and says what is wrong")
-  func faults() throws {
+  @Test func `a schema with faults is used as far as it goes, and says what is wrong`() throws {
     let schema = try Schema(
       parsing: """
         type Query { a: Int a: String b: Strin c(x: Int, x: ID): Int id: ID c2(id: ID): ID id: ID }
@@ -134,8 +128,7 @@ import Testing
     #expect(schema.type(named: "Query")?.field(named: "a")?.type.description == "Int")
   }
 
-  @Test("lists nest fifteen levels deep, and no deeper")
-  func deepLists() throws {
+  @Test func `lists nest fifteen levels deep, and no deeper`() throws {
     func schema(_ depth: Int) throws -> Schema {
       let open = String(repeating: "[", count: depth)
       return try Schema(parsing: "type Query { a: \(open)Int!\(String(repeating: "]!", count: depth)) }")

@@ -3,8 +3,9 @@ import GraphQLSchema
 import Testing
 
 @Suite struct CorpusTests {
-  @Test("the corpus has documents that keep each rule and, where the schema allows it, documents that break it")
-  func everyRule() throws {
+  @Test func `the corpus has documents that keep each rule and, where the schema allows it, documents that break it`()
+    throws
+  {
     let corpus = try Corpus()
     #expect(corpus.schema.problems.isEmpty)
     for rule in ValidationRule.allCases {
@@ -15,8 +16,8 @@ import Testing
     }
   }
 
-  @Test("a document of the corpus keeps or breaks its rule", arguments: ValidationRule.allCases)
-  func rule(_ rule: ValidationRule) throws {
+  @Test(arguments: ValidationRule.allCases)
+  func `a document of the corpus keeps or breaks its rule`(_ rule: ValidationRule) throws {
     let corpus = try Corpus()
     for sample in corpus.samples where sample.rule == rule {
       let document = try DocumentSyntax(parsing: sample.text)
@@ -28,8 +29,7 @@ import Testing
     }
   }
 
-  @Test("a schema without mutations and subscriptions refuses them")
-  func operationTypes() throws {
+  @Test func `a schema without mutations and subscriptions refuses them`() throws {
     let schema = try Schema(parsing: "type Query { a: Int }")
     let document = try DocumentSyntax(parsing: "mutation A { a } subscription B { a } query C { a }")
     #expect(

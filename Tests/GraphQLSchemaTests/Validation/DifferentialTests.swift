@@ -70,15 +70,14 @@ import Testing
     return compared
   }
 
-  @Test("each document of the corpus has the errors that graphql-core finds")
-  func corpus() async throws {
+  @Test func `each document of the corpus has the errors that graphql-core finds`() async throws {
     let corpus = try Corpus()
     let compared = try await compare(corpus.samples.map(\.text), corpus)
     #expect(compared == corpus.samples.count)
   }
 
-  @Test("random changes of the corpus have the errors that graphql-core finds", arguments: [1, 2, 3])
-  func changes(seed: UInt64) async throws {
+  @Test(arguments: [1, 2, 3])
+  func `random changes of the corpus have the errors that graphql-core finds`(seed: UInt64) async throws {
     let corpus = try Corpus()
     var mutator = Mutator(corpus.samples.map(\.text), seed: seed)
     let texts = (0..<TestScale.count(250, long: 7_000)).map { _ in mutator.next() }

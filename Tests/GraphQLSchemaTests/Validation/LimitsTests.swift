@@ -27,16 +27,14 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     schema.validate(try DocumentSyntax(parsing: text, limits: SyntaxLimits(depth: depth)))
   }
 
-  @Test("V3: 20,000 equal fields, with and without arguments and selections, are validated")
-  func equalFields() throws {
+  @Test func `V3: 20,000 equal fields, with and without arguments and selections, are validated`() throws {
     #expect(try errors("{ \(repeated(20_000) { _ in "c" }) }").isEmpty)
     #expect(try errors("{ \(repeated(20_000) { _ in "b(x: 1) { c }" }) }").isEmpty)
     #expect(try errors("{ \(repeated(20_000) { "a\($0 % 10): a { c }" }) }").isEmpty)
     #expect(try errors("{ \(repeated(20_000) { "a\($0): c" }) }").isEmpty)
   }
 
-  @Test("V3: among 20,000 equal fields, one that conflicts is found, and errors have a limit")
-  func conflicts() throws {
+  @Test func `V3: among 20,000 equal fields, one that conflicts is found, and errors have a limit`() throws {
     let found = try errors("{ \(repeated(20_000) { _ in "c" }) c: a { c } }")
     #expect(found.first?.rule == .overlappingFieldsCanBeMerged)
     #expect(try errors("{ \(repeated(20_000) { "nope\($0)" }) }").count == 101)
@@ -45,8 +43,7 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(schema.validate(document, limit: 2).map(\.rule) == [.fieldsOnCorrectType, .fieldsOnCorrectType, nil])
   }
 
-  @Test("V3: long chains, wide fans and cycles of fragments are validated")
-  func fragments() throws {
+  @Test func `V3: long chains, wide fans and cycles of fragments are validated`() throws {
     let chain = repeated(5_000) { "fragment F\($0) on Query { a { ...F\($0 + 1) } }" }
     #expect(try errors("{ ...F0 } \(chain) fragment F5000 on Query { c }").isEmpty)
     let flat = repeated(5_000) { "fragment F\($0) on Query { ...F\($0 + 1) }" }
@@ -59,8 +56,7 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(try errors("{ \(repeated(2_000) { "...F\($0)" }) } \(fan)").isEmpty)
   }
 
-  @Test("V3: what uses a long chain of fragments is found on a small stack")
-  func usesOfFragments() async throws {
+  @Test func `V3: what uses a long chain of fragments is found on a small stack`() async throws {
     let old = try Schema(parsing: "type Query { a: Query c: Int }")
     let new = try Schema(parsing: "type Query { a: Query c: String }")
     let chain = repeated(100_000) { "fragment F\($0) on Query { ...F\($0 + 1) }" }
@@ -70,16 +66,16 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(count == 1)
   }
 
-  @Test("V3: operations that share all fragments end with an error that says so")
-  func sharedFragments() throws {
+  @Test func `V3: operations that share all fragments end with an error that says so`() throws {
     let fragments = repeated(2_000) { "fragment F\($0) on Query { b(x: $x) { c } ...F\($0 + 1) }" }
     let operations = repeated(2_000) { "query Q\($0)($x: Int) { ...F0 }" }
     let found = try errors("\(operations) \(fragments) fragment F2000 on Query { c }")
     #expect(found.map(\.rule) == [nil])
   }
 
-  @Test("V3: what nests as deep as the parser allows is validated on a small stack, and executed up to a limit")
-  func depth() async throws {
+  @Test func `V3: what nests as deep as the parser allows is validated on a small stack, and executed up to a limit`()
+    async throws
+  {
     let nested = String(repeating: "a { ", count: 180) + "c" + String(repeating: " }", count: 180)
     let value = String(repeating: "{ in: ", count: 180) + "{ x: 1 }" + String(repeating: " }", count: 180)
     let document = try DocumentSyntax(parsing: "{ \(nested) b(in: \(value)) { c } }")
@@ -92,8 +88,9 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(result.errors.first?.path.count == 100)
   }
 
-  @Test("V3: arguments and conflicts in selections are compared on a small stack, however deep they nest")
-  func deepComparisons() async throws {
+  @Test func `V3: arguments and conflicts in selections are compared on a small stack, however deep they nest`()
+    async throws
+  {
     let schema = schema
     func nested(_ inner: String) -> String {
       String(repeating: "a { ", count: 180) + inner + String(repeating: " }", count: 180)
@@ -114,8 +111,9 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
         == ["In.list"])
   }
 
-  @Test("V3: defaults that bring defaults with them are filled in on a small stack, up to a depth and a number")
-  func defaults() async throws {
+  @Test func `V3: defaults that bring defaults with them are filled in on a small stack, up to a depth and a number`()
+    async throws
+  {
     func schema(_ fields: String, _ count: Int) throws -> Schema {
       let chain = repeated(count) { number in
         "input I\(number) { \(fields.replacing("NEXT", with: "I\(number + 1)")) }"
@@ -136,8 +134,7 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     }
   }
 
-  @Test("V3: an introspection whose types nest as deep as JSON may is read on a small stack")
-  func introspection() async throws {
+  @Test func `V3: an introspection whose types nest as deep as JSON may is read on a small stack`() async throws {
     let type =
       repeated(60) { _ in #"{"kind": "NON_NULL", "ofType": {"kind": "LIST", "ofType":"# }
       + #"{"kind": "SCALAR", "name": "Int"}"# + String(repeating: "}}", count: 60)
@@ -150,8 +147,7 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(problems == ["KnownTypeNames"])
   }
 
-  @Test("V3: a schema of any names and sizes is built")
-  func schemas() throws {
+  @Test func `V3: a schema of any names and sizes is built`() throws {
     let wide = "type Query { \(repeated(20_000) { "f\($0)(\(repeated(3) { "x\($0): Int" })): Int" }) }"
     #expect(try Schema(parsing: wide).problems.isEmpty)
     let enums = "enum E { \(repeated(20_000) { "V\($0)" }) } type Query { e: E }"
@@ -160,24 +156,21 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(try Schema(parsing: same).problems.count == 101)
   }
 
-  @Test(
-    "V3: problems of schemas have a limit, and no message is made for those beyond it",
-    arguments: [
-      repeated(4_000) { "type T\($0) { a: Unknown\($0) }" },
-      repeated(4_000) { "extend type Unknown\($0) { a: Int }" },
-      "interface I { \(repeated(2_000) { "f\($0): Int" }) } "
-        + repeated(2_000) { "type T\($0) implements I { a: Int }" },
-      "input I { x: Int } type T { \(repeated(4_000) { "f\($0)(i: I = { unknown\($0): 1 }): Int" }) }",
-      "type T { \(repeated(4_000) { "f\($0): Int @deprecated(unknown: 1)" }) }",
-    ])
-  func problems(sdl: String) throws {
+  @Test(arguments: [
+    repeated(4_000) { "type T\($0) { a: Unknown\($0) }" },
+    repeated(4_000) { "extend type Unknown\($0) { a: Int }" },
+    "interface I { \(repeated(2_000) { "f\($0): Int" }) } "
+      + repeated(2_000) { "type T\($0) implements I { a: Int }" },
+    "input I { x: Int } type T { \(repeated(4_000) { "f\($0)(i: I = { unknown\($0): 1 }): Int" }) }",
+    "type T { \(repeated(4_000) { "f\($0): Int @deprecated(unknown: 1)" }) }",
+  ])
+  func `V3: problems of schemas have a limit, and no message is made for those beyond it`(sdl: String) throws {
     let problems = try Schema(parsing: sdl + " type Query { a: Int }").problems
     #expect(problems.count == 101)
     #expect(problems.last?.description == "error: there are more than 100 errors; the others are not listed [Limit]")
   }
 
-  @Test("V3: warnings have a limit of their own, so that they do not hide errors")
-  func warnings() throws {
+  @Test func `V3: warnings have a limit of their own, so that they do not hide errors`() throws {
     let fields = repeated(4_000) { "f\($0): Int @unknown\($0)" }
     let problems = try Schema(parsing: "type Query { \(fields) a: Unknown }").problems
     #expect(problems.count { $0.severity == .error } == 1)
@@ -185,8 +178,7 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(problems.last?.message == "there are more than 1000 warnings; the others are not listed")
   }
 
-  @Test("V3: a deep hierarchy of interfaces is checked")
-  func hierarchy() throws {
+  @Test func `V3: a deep hierarchy of interfaces is checked`() throws {
     func names(_ count: Int) -> String { (0..<count).map { "I\($0)" }.joined(separator: " & ") }
     let interfaces = repeated(250) { number in
       "interface I\(number) \(number > 0 ? "implements \(names(number))" : "") { \(repeated(20) { "f\($0): Int" }) }"
@@ -194,29 +186,26 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(try Schema(parsing: interfaces + " type Query { a: I249 }").problems.isEmpty)
   }
 
-  @Test(
-    "V3: in a document, no message is made for an error that is not reported",
-    arguments: [
-      ("query(\(repeated(4_000) { "$v\($0): Int" })) { \(repeated(4_000) { "a\($0): b(x: $w\($0)) { c }" }) }", 101),
-      ("query(\(repeated(20_000) { "$v\($0): Int" })) { c }", 101),
-      ("{ ...F0 } \(repeated(4_000) { "fragment F\($0) on Query { ...F\(($0 + 1) % 4_000) ...F0 }" })", 101),
-      ("query { \(repeated(4_000) { "a\($0): b(in: { unknown\($0): 1 }) { c }" }) }", 101),
-      ("query { \(repeated(4_000) { "a\($0): c @unknown\($0)" }) }", 101),
-      ("query { \(repeated(4_000) { "...U\($0)" }) } \(repeated(2_000) { "fragment F\($0) on Query { c }" })", 101),
-      ("query { \(repeated(4_000) { "a\($0): __schema { ...F }" }) } fragment F on __Schema { \(deepTypes) }", 0),
-      (
-        "query { x: c x: b { c } \(repeated(4_000) { "...F\($0)" }) } \(repeated(4_000) { "fragment F\($0) on Query { c }" })",
-        1
-      ),
-      ("query { c \(repeated(2_000) { "@skip(if: true) @unknown\($0) @unknown\($0)" }) }", 101),
-      ("subscription { \(repeated(4_000) { "s\($0): s" }) }", 1),
-    ])
-  func messages(text: String, count: Int) throws {
+  @Test(arguments: [
+    ("query(\(repeated(4_000) { "$v\($0): Int" })) { \(repeated(4_000) { "a\($0): b(x: $w\($0)) { c }" }) }", 101),
+    ("query(\(repeated(20_000) { "$v\($0): Int" })) { c }", 101),
+    ("{ ...F0 } \(repeated(4_000) { "fragment F\($0) on Query { ...F\(($0 + 1) % 4_000) ...F0 }" })", 101),
+    ("query { \(repeated(4_000) { "a\($0): b(in: { unknown\($0): 1 }) { c }" }) }", 101),
+    ("query { \(repeated(4_000) { "a\($0): c @unknown\($0)" }) }", 101),
+    ("query { \(repeated(4_000) { "...U\($0)" }) } \(repeated(2_000) { "fragment F\($0) on Query { c }" })", 101),
+    ("query { \(repeated(4_000) { "a\($0): __schema { ...F }" }) } fragment F on __Schema { \(deepTypes) }", 0),
+    (
+      "query { x: c x: b { c } \(repeated(4_000) { "...F\($0)" }) } \(repeated(4_000) { "fragment F\($0) on Query { c }" })",
+      1
+    ),
+    ("query { c \(repeated(2_000) { "@skip(if: true) @unknown\($0) @unknown\($0)" }) }", 101),
+    ("subscription { \(repeated(4_000) { "s\($0): s" }) }", 1),
+  ])
+  func `V3: in a document, no message is made for an error that is not reported`(text: String, count: Int) throws {
     #expect(try errors(text).count == count)
   }
 
-  @Test("V3: what operations use is found once, however many changes may affect them")
-  func manyChanges() throws {
+  @Test func `V3: what operations use is found once, however many changes may affect them`() throws {
     let old = try Schema(parsing: "type Query { \(repeated(3_000) { "f\($0): Int" }) }")
     let new = try Schema(parsing: "type Query { \(repeated(3_000) { "f\($0): String" }) }")
     let fields = repeated(500) { "f\($0)" }
@@ -229,8 +218,7 @@ private let deepTypes = repeated(100) { "t\($0): types { fields { name type { na
     #expect(operations.allSatisfy { $0.allSatisfy { $0.document == 0 } })
   }
 
-  @Test("a fragment that is too deep for one operation is still looked at for another")
-  func depthOfDeferred() throws {
+  @Test func `a fragment that is too deep for one operation is still looked at for another`() throws {
     let schema = try Schema(
       parsing: """
         directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT

@@ -53,8 +53,8 @@ private func repeated(_ count: Int, _ text: (Int) -> String) -> String {
 
   private static func last(_ number: Int) -> String { " fragment F\(number) on Query { c }" }
 
-  @Test("V3: a document that is twice as large is validated in twice as many steps", arguments: documents.indices)
-  func validation(number: Int) throws {
+  @Test(arguments: documents.indices)
+  func `V3: a document that is twice as large is validated in twice as many steps`(number: Int) throws {
     try expectLinear { count in
       let document = try DocumentSyntax(parsing: Self.documents[number](count))
       let context = ValidationContext(schema, document, rules: nil, limit: 100)
@@ -63,8 +63,7 @@ private func repeated(_ count: Int, _ text: (Int) -> String) -> String {
     }
   }
 
-  @Test("V3: what fragments and types of input bring is found once, however many operations use them")
-  func uses() throws {
+  @Test func `V3: what fragments and types of input bring is found once, however many operations use them`() throws {
     try expectLinear { count in
       let inputs = repeated(count) { "input I\($0) { next: I\($0 + 1) }" } + " input I\(count) { x: Int }"
       let fields = repeated(count) { "f\($0): Int" }
@@ -80,8 +79,7 @@ private func repeated(_ count: Int, _ text: (Int) -> String) -> String {
     }
   }
 
-  @Test("V3: schemas that are twice as large are compared in twice as many steps")
-  func differences() throws {
+  @Test func `V3: schemas that are twice as large are compared in twice as many steps`() throws {
     try expectLinear { count in
       let types = repeated(count) { "type T\($0) { a: Int }" }
       let fields = repeated(count) { "f\($0): Int" }

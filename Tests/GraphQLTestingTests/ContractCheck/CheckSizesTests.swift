@@ -41,14 +41,12 @@ import Testing
     #expect(large.check.work <= small.check.work * 9 / 4)
   }
 
-  @Test("V3: an object with twice as many fields is checked with twice the work")
-  func aliases() throws {
+  @Test func `V3: an object with twice as many fields is checked with twice the work`() throws {
     try expectLinear(400) { count in "query q { me { \(repeated(count) { "a\($0): name" }) } }" }
     try expectLinear(300) { count in "query q { me { \(repeated(count) { "a\($0): best { age }" }) } }" }
   }
 
-  @Test("V3: fragments that spread others twice are checked with work in proportion to the response")
-  func doubling() throws {
+  @Test func `V3: fragments that spread others twice are checked with work in proportion to the response`() throws {
     func doubled(_ count: Int) -> String {
       "query q { me { ...F0 } } "
         + repeated(count) { "fragment F\($0) on Person { a: me { ...F\($0 + 1) } b: me { ...F\($0 + 1) } }" }
@@ -81,8 +79,7 @@ import Testing
     }
   }
 
-  @Test("of many values that are tried together, those are found that cannot be read")
-  func faults() throws {
+  @Test func `of many values that are tried together, those are found that cannot be read`() throws {
     let (check, report) = try check("query q { me { \(repeated(800) { "a\($0): name" }) } }", as: Person.self)
     #expect(report.findings.map(\.path).sorted() == ["data.me.a301", "data.me.a555", "data.me.a702"])
     #expect(
@@ -97,8 +94,7 @@ import Testing
     let me: [String: String]
   }
 
-  @Test("a check that ends because of its findings says so, also where many values are tried together")
-  func manyFaults() throws {
+  @Test func `a check that ends because of its findings says so, also where many values are tried together`() throws {
     let (_, report) = try check("query q { me { \(repeated(1_200) { "a\($0): name" }) } }", as: Texts.self)
     #expect(report.findings.count > 100)
     #expect(report.findings.count < 1_200)

@@ -95,8 +95,7 @@ import Testing
     static let query: GraphQLDocument = #"query wrong { me { ... @defer(label: "stats") { likeCount } } }"#
   }
 
-  @Test("a deferred fragment is held to the schema, and is no false alarm")
-  func check() throws {
+  @Test func `a deferred fragment is held to the schema, and is no false alarm`() throws {
     let check = SessionCheck(try Schema(parsing: Self.sdl), combinations: 50)
     #expect(check.findings(in: Correct.self).map(\.line) == [])
     #expect(check.findings(in: Lenient.self).map(\.line) == [])
@@ -108,8 +107,9 @@ import Testing
     #expect(lines.contains { $0.contains("name: is read but not selected") }, "\(lines)")
   }
 
-  @Test("a server made from the schema ignores the directives, and a client reads its whole response")
-  func server() async throws {
+  @Test func `a server made from the schema ignores the directives, and a client reads its whole response`()
+    async throws
+  {
     let server = TestServer(schema: try Schema(parsing: Self.sdl))
     try server.resolve("User.likeCount") { _ in 7 }
     let client = try APIClient(baseURL: #require(URL(string: "https://example.com/graphql")), transport: server)

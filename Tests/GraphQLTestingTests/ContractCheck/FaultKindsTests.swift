@@ -68,8 +68,9 @@ import Testing
     static var query: GraphQLDocument { "query recursive { me { __typename name best { __typename name } } }" }
   }
 
-  @Test("V2: a type that contains itself is checked as deep as the document selects it, on any stack")
-  func recursion() async throws {
+  @Test func `V2: a type that contains itself is checked as deep as the document selects it, on any stack`()
+    async throws
+  {
     let check = check
     let endless = try await onSmallStack { check.findings(in: Recursive<Endless>.self).map(\.line) }
     #expect(endless.contains { $0.hasPrefix("error data.me.best.best: is read but not selected") }, "\(endless)")
@@ -111,8 +112,7 @@ import Testing
     let variables: Variables
   }
 
-  @Test("types are given the coder's userInfo, for responses and for variables")
-  func userInfo() throws {
+  @Test func `types are given the coder's userInfo, for responses and for variables`() throws {
     let key = try #require(Self.prefix)
     let check = SessionCheck(schema, coder: JSONCoder(userInfo: [key: "Ms "]))
     let findings = check.findings(in: Prefixed.self, variables: [.init(id: .init(text: "1"), nmae: nil)])
@@ -135,8 +135,7 @@ import Testing
     static let query: GraphQLDocument = "query keyed { users { id name } }"
   }
 
-  @Test("the items of a list have ids of their own")
-  func ids() {
+  @Test func `the items of a list have ids of their own`() {
     #expect(check.findings(in: Keyed.self) == [])
   }
 
@@ -155,8 +154,7 @@ import Testing
     static let query: GraphQLDocument = "query numbers { me { id ratio } }"
   }
 
-  @Test("the edges of numbers and of ids are tried")
-  func edges() {
+  @Test func `the edges of numbers and of ids are tried`() {
     let findings = check.findings(in: Numbers.self)
     #expect(findings.map(\.path) == ["data.me.id", "data.me.ratio"])
     #expect(findings.allSatisfy { $0.severity == .error })
@@ -179,8 +177,7 @@ import Testing
     static let query: GraphQLDocument = "query mixed { maybe { name } }"
   }
 
-  @Test("the items of a list are of different kinds")
-  func mixed() {
+  @Test func `the items of a list are of different kinds`() {
     let finding = check.findings(in: FirstDecides.self).first
     #expect(finding?.condition == "data.maybe has 2 items and data.maybe[1] is null")
   }
@@ -191,8 +188,7 @@ import Testing
     static let query: GraphQLDocument = "query unlabelled { me { id ... @defer { name } } }"
   }
 
-  @Test("a deferred field without a label is read as optional")
-  func deferred() {
+  @Test func `a deferred field without a label is read as optional`() {
     #expect(
       check.findings(in: Unlabelled.self).map(\.message) == [
         "can arrive later, as its fragment has @defer, but is read as String: give the fragment a label and read it as "
@@ -215,8 +211,7 @@ import Testing
     static let query: GraphQLDocument = "query role { me { role } }"
   }
 
-  @Test("one mistake is one finding, which names the types and values that it concerns")
-  func joined() {
+  @Test func `one mistake is one finding, which names the types and values that it concerns`() {
     #expect(
       check.findings(in: Flat.self).map(\.message) == [
         "is not in every response (here Post and Tag), but is read as String"
@@ -263,8 +258,7 @@ import Testing
     static let query: GraphQLDocument = "query inherited { node { id } }"
   }
 
-  @Test("what a type catches, alternatives, any JSON, and fields of another type are no false alarms")
-  func falseAlarms() {
+  @Test func `what a type catches, alternatives, any JSON, and fields of another type are no false alarms`() {
     // The only fault is the number; the nickname is read with `try?`.
     #expect(check.findings(in: Alternatives.self).map(\.path) == ["data.me.score"])
     #expect(check.findings(in: AnyValues.self).map(\.line) == [])
@@ -291,8 +285,7 @@ import Testing
     let variables: Variables
   }
 
-  @Test("variables are held to their types in Swift, whatever the samples set, and scalars to their samples")
-  func variables() {
+  @Test func `variables are held to their types in Swift, whatever the samples set, and scalars to their samples`() {
     let check = SessionCheck(schema, samples: ["Date": ["2026-11-23"], "Money": ["12.50 EUR"]])
     #expect(
       check.findings(in: Variables.self, variables: [.init()]).map(\.line) == [
@@ -377,8 +370,7 @@ import Testing
       """
   }
 
-  @Test("V3: objects of many fields, and fragments that spread others twice, are checked")
-  func sizes() {
+  @Test func `V3: objects of many fields, and fragments that spread others twice, are checked`() {
     let report = check.report(on: Wide.self)
     #expect(report.findings == [])
     #expect(report.responses > 2_000 && report.responses < SessionCheck.responseLimit)

@@ -21,8 +21,7 @@ import Testing
     try OperationPlan(operation: operation, in: DocumentSyntax(parsing: text), schema)
   }
 
-  @Test("V3: a chain of fragments of any length is refused with the limit, or followed up to it")
-  func chains() throws {
+  @Test func `V3: a chain of fragments of any length is refused with the limit, or followed up to it`() throws {
     func chain(_ count: Int) -> String {
       "{ ...F0 } " + (0..<count).map { "fragment F\($0) on Query { ...F\($0 + 1) }" }.joined(separator: " ")
         + " fragment F\(count) on Query { c }"
@@ -36,8 +35,7 @@ import Testing
     }
   }
 
-  @Test("V3: a fragment that is less deep where it is spread first counts where it is deepest")
-  func sharedFragments() throws {
+  @Test func `V3: a fragment that is less deep where it is spread first counts where it is deepest`() throws {
     let nested = String(repeating: "a { ", count: 60) + "c" + String(repeating: " }", count: 60)
     let around = String(repeating: "b { ", count: 50) + "...F" + String(repeating: " }", count: 50)
     #expect(try plan("{ ...F } fragment F on Query { \(nested) }").selections.depth == 62)
@@ -45,8 +43,7 @@ import Testing
     #expect(throws: OperationPlan.Failure.self) { try plan("{ \(around) ...F } fragment F on Query { \(nested) }") }
   }
 
-  @Test("V3: the deepest plan there can be is made and followed on a small stack")
-  func smallStack() async throws {
+  @Test func `V3: the deepest plan there can be is made and followed on a small stack`() async throws {
     let (schema, count) = (schema, OperationPlan.deepest - 1)
     let text = "{ " + String(repeating: "b { ", count: count) + "c" + String(repeating: " }", count: count) + " }"
     let size = try await onSmallStack {
@@ -61,8 +58,7 @@ import Testing
     #expect(size > 5 * count)
   }
 
-  @Test("an operation is found by its name; a name that there is not is said")
-  func names() throws {
+  @Test func `an operation is found by its name; a name that there is not is said`() throws {
     #expect(try plan("query a { c } query b { b { c } }").selections.keys == ["c"])
     #expect(try plan("query a { c } query b { b { c } }", operation: "b").selections.keys == ["b"])
     let error = #expect(throws: OperationPlan.Failure.self) { try plan("query a { c }", operation: "z") }
@@ -71,8 +67,7 @@ import Testing
     #expect(other?.description == "is a mutation, and the schema has none")
   }
 
-  @Test("what is deprecated among input fields and enum values in a document's arguments is recorded")
-  func deprecations() throws {
+  @Test func `what is deprecated among input fields and enum values in a document's arguments is recorded`() throws {
     let text = "{ a(in: { old: 1, roles: [ADMIN, GUEST] }, role: GUEST) { c } }"
     #expect(
       try plan(text).deprecations.map(\.message) == [

@@ -27,8 +27,7 @@ import Testing
     check.findings(in: session).map(\.line)
   }
 
-  @Test("V2: a session that reads whatever the server may send has no findings")
-  func correct() {
+  @Test func `V2: a session that reads whatever the server may send has no findings`() {
     #expect(lines(Correct.self, .init(id: "1", first: nil, filter: .init(role: "ADMIN"), long: true)) == [])
     let report = check.report(on: Correct.self, variables: [.init(id: "1", first: 2, filter: nil, long: false)])
     #expect(report.findings == [])
@@ -36,8 +35,7 @@ import Testing
     #expect(report.responses == 18)
   }
 
-  @Test("V2: what passes reads responses in which everything is chosen at random")
-  func random() throws {
+  @Test func `V2: what passes reads responses in which everything is chosen at random`() throws {
     #expect(check.findings(in: OpenUnion.self) == [])
     #expect(check.findings(in: Lenient.self) == [])
     let fixtures = Fixtures(schema)
@@ -48,16 +46,14 @@ import Testing
     }
   }
 
-  @Test("a __typename that is read but not selected is missed by name")
-  func typename() {
+  @Test func `a __typename that is read but not selected is missed by name`() {
     #expect(
       lines(Typename.self) == [
         "error data.search[].__typename: is read but not selected (add it to the query)"
       ])
   }
 
-  @Test("a check keeps nothing of the responses that it made up")
-  func memory() {
+  @Test func `a check keeps nothing of the responses that it made up`() {
     weak var kept: Canary?
     do {
       let canary = Canary()
@@ -68,8 +64,7 @@ import Testing
     #expect(kept == nil)
   }
 
-  @Test("a name that is misspelt is found, with what may be meant, whether it is optional or not")
-  func misspelt() {
+  @Test func `a name that is misspelt is found, with what may be meant, whether it is optional or not`() {
     #expect(
       lines(Misspelt.self) == [
         "error data.me.nmae: is read but not selected, and User has no such field; did you mean name?",
@@ -78,8 +73,7 @@ import Testing
       ])
   }
 
-  @Test("a field of the schema that is read but not selected is found")
-  func unselected() {
+  @Test func `a field of the schema that is read but not selected is found`() {
     #expect(
       lines(Unselected.self) == [
         "error data.me.score: is read but not selected (User.score exists: add it to the query)",
@@ -87,8 +81,7 @@ import Testing
       ])
   }
 
-  @Test("wrong types are found: of scalars, lists, objects, and numbers that do not fit")
-  func types() {
+  @Test func `wrong types are found: of scalars, lists, objects, and numbers that do not fit`() {
     #expect(
       lines(WrongTypes.self) == [
         "error data.me.id: is ID in the schema, but is read as Int",
@@ -100,8 +93,7 @@ import Testing
       ])
   }
 
-  @Test("a missing optionality is found: of fields, of items in lists, and of objects")
-  func nulls() {
+  @Test func `a missing optionality is found: of fields, of items in lists, and of objects`() {
     #expect(
       lines(Nulls.self) == [
         "error data.me.nickname: the schema says it can be null, but it is read as String, not String?"
@@ -113,8 +105,7 @@ import Testing
       ])
   }
 
-  @Test("types and enum values that are not handled are errors, those from the future are warnings")
-  func unions() {
+  @Test func `types and enum values that are not handled are errors, those from the future are warnings`() {
     #expect(
       lines(Closed.self) == [
         "error data.me.role: Role.GUEST is in the schema, but Role does not accept it [when data.me.role is GUEST]",
@@ -132,8 +123,7 @@ import Testing
       ])
   }
 
-  @Test("what @include and @skip leave out must be optional")
-  func conditions() {
+  @Test func `what @include and @skip leave out must be optional`() {
     #expect(
       lines(Conditional.self, .init(long: true, short: false)) == [
         "error data.me.name: can be left out by @include or @skip, but is read as String, not String? [when $long is false]",
@@ -142,8 +132,7 @@ import Testing
       ])
   }
 
-  @Test("a file among the variables is held to its declaration, also in a list and in an input object")
-  func files() throws {
+  @Test func `a file among the variables is held to its declaration, also in a list and in an input object`() throws {
     struct Attach: GraphQLSession {
       struct Item: Encodable, Sendable {
         let file: GraphQLUpload
@@ -177,8 +166,7 @@ import Testing
       ])
   }
 
-  @Test("variables are held to their declarations: names, types, values, what is missing, what is never sent")
-  func variables() {
+  @Test func `variables are held to their declarations: names, types, values, what is missing, what is never sent`() {
     #expect(
       lines(WrongVariables.self, .init()) == [
         "error variables.frist: is sent, but there is no such variable; did you mean first?",
@@ -196,8 +184,7 @@ import Testing
       ])
   }
 
-  @Test("a document that breaks rules is reported by them, and what it breaks is not reported twice")
-  func document() {
+  @Test func `a document that breaks rules is reported by them, and what it breaks is not reported twice`() {
     #expect(
       lines(WrongDocument.self) == [
         "error query: 1:16: User has no field \"naem\". Did you mean \"name\"? [FieldsOnCorrectType]"
@@ -210,8 +197,7 @@ import Testing
       ])
   }
 
-  @Test("deprecated fields are warnings, with the reason")
-  func deprecated() {
+  @Test func `deprecated fields are warnings, with the reason`() {
     #expect(
       lines(Deprecated.self) == [
         "warning query: Query.search(kind:) is deprecated: No longer supported",
@@ -219,14 +205,12 @@ import Testing
       ])
   }
 
-  @Test("custom decoding, defaults, dictionaries and unions by __typename are no false alarms")
-  func custom() {
+  @Test func `custom decoding, defaults, dictionaries and unions by __typename are no false alarms`() {
     #expect(lines(Lenient.self) == [])
     #expect(lines(OpenUnion.self) == [])
   }
 
-  @Test("scalars of the schema's own are read by the real decoder, and fields may have samples of their own")
-  func scalars() {
+  @Test func `scalars of the schema's own are read by the real decoder, and fields may have samples of their own`() {
     #expect(lines(Dates.self) == [])
     #expect(
       lines(Links.self) == ["error data.me.avatar: is String in the schema, but is read as UUID"])
@@ -237,8 +221,7 @@ import Testing
     #expect(report.unexplored == ["data.me.money: nothing is known of the scalar's values; pass samples of them."])
   }
 
-  @Test("a type that reads bytes is checked as it is used: what it does not read is found, and what it refuses")
-  func bytes() {
+  @Test func `a type that reads bytes is checked as it is used: what it does not read is found, and what it refuses`() {
     #expect(
       lines(Bytes.self) == [
         "error data.me.nickname: cannot be read: expected a string, found null [when data.me.nickname is null]",
@@ -250,14 +233,12 @@ import Testing
       ])
   }
 
-  @Test("keys in snake_case are read by a coder that converts them")
-  func keys() {
+  @Test func `keys in snake_case are read by a coder that converts them`() {
     let check = SessionCheck(schema, coder: JSONCoder(keys: .snakeCase))
     #expect(check.findings(in: Snake.self, variables: [.init(userID: "1")]).map(\.line) == [])
   }
 
-  @Test("V1: every error about responses shows one that a correct server may send and that fails")
-  func witnesses() throws {
+  @Test func `V1: every error about responses shows one that a correct server may send and that fails`() throws {
     func expectProof<Session: GraphQLSession>(_ session: Session.Type, _ variables: [Session.Variables]) throws {
       let findings = check.findings(in: session, variables: variables)
       #expect(findings.contains { $0.severity == .error })
@@ -278,8 +259,7 @@ import Testing
         == #"{"data": {"me": {"nickname": null, "friends": [{"name": "text"}], "best": {"name": "text"}}}}"#)
   }
 
-  @Test("what fails only if two things are unusual is found by combinations, with no more than the two")
-  func combinations() throws {
+  @Test func `what fails only if two things are unusual is found by combinations, with no more than the two`() throws {
     #expect(check.findings(in: Combined.self) == [])
     let check = SessionCheck(schema, combinations: 300)
     let finding = try #require(check.findings(in: Combined.self).first)
@@ -289,15 +269,13 @@ import Testing
     #expect(check.findings(in: OpenUnion.self) == [])
   }
 
-  @Test("what a response from the future shows first is an error if one of today shows it, too")
-  func future() throws {
+  @Test func `what a response from the future shows first is an error if one of today shows it, too`() throws {
     let finding = try #require(check.findings(in: EarlyFuture.self).first)
     #expect(finding.severity == .error)
     #expect(finding.witness?.contains("TypeFromTheFuture") == false)
   }
 
-  @Test("findings can be suppressed by their path, or by the beginning of it")
-  func suppression() {
+  @Test func `findings can be suppressed by their path, or by the beginning of it`() {
     let check = SessionCheck(schema, suppress: ["data.me.nickname", "data.me.fr*", "data.me"])
     #expect(check.findings(in: Nulls.self).map(\.path) == ["data.me.best"])
   }

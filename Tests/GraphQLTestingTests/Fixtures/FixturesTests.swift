@@ -31,8 +31,7 @@ import Testing
       """
   }
 
-  @Test("a seed gives valid data, the same each time, and other data for another seed")
-  func seeds() throws {
+  @Test func `a seed gives valid data, the same each time, and other data for another seed`() throws {
     let data = try fixtures.data(for: GetMe.self, seed: 7)
     #expect(try fixtures.data(for: GetMe.self, seed: 7) == data)
     let all = try (0..<50).map { try fixtures.data(for: GetMe.self, seed: $0, nulls: 0.5, lengths: 0...4) }
@@ -46,15 +45,13 @@ import Testing
     }
   }
 
-  @Test("without nulls and with one length, everything is there")
-  func lengths() throws {
+  @Test func `without nulls and with one length, everything is there`() throws {
     let me = try fixtures.data(for: GetMe.self, nulls: 0, lengths: 3...3).me
     #expect(me.friends.count == 3 && !me.friends.contains(nil))
     #expect(me.nickname != nil && me.best != nil)
   }
 
-  @Test("values can be given by path: fields, parts of objects, all items or one, whole lists, and null")
-  func overrides() throws {
+  @Test func `values can be given by path: fields, parts of objects, all items or one, whole lists, and null`() throws {
     func me(_ overrides: [String: JSONValue]) throws -> GetMe.User {
       try fixtures.data(for: GetMe.self, seed: 1, nulls: 0.5, overrides: overrides).me
     }
@@ -69,8 +66,7 @@ import Testing
     #expect(try me(["me.best.name": "Ana", "me.best": ["id": "x"]]).best == GetMe.Friend(id: "x", name: "Ana"))
   }
 
-  @Test("the type of an object is chosen by its __typename")
-  func types() throws {
+  @Test func `the type of an object is chosen by its __typename`() throws {
     for (type, field) in [("Tag", "label"), ("User", "name"), ("Post", "title")] {
       let body = try fixtures.body(for: Search.self, overrides: ["search": [["__typename": .string(type)]]])
       #expect(body.contains("\"__typename\": \"\(type)\", \"\(field)\": "))
@@ -95,7 +91,6 @@ import Testing
   }
 
   @Test(
-    "an override that does not fit says where and why",
     arguments: [
       (
         ["me.nmae": "Wei"], "data.me.nmae: the document selects no such field of User; did you mean name?"
@@ -112,21 +107,19 @@ import Testing
         "\"me.friends[x]\" is no path such as user.name, user.friends[0].name or user.friends[].name."
       ),
     ] as [([String: JSONValue], String)])
-  func errors(overrides: [String: JSONValue], message: String) {
+  func `an override that does not fit says where and why`(overrides: [String: JSONValue], message: String) {
     let error = #expect(throws: FixtureError.self) { try fixtures.data(for: GetMe.self, overrides: overrides) }
     #expect(error?.description == message)
   }
 
-  @Test("a session that does not fit its schema has no fixture, and the error says why")
-  func mistakes() {
+  @Test func `a session that does not fit its schema has no fixture, and the error says why`() {
     let error = #expect(throws: FixtureError.self) { try fixtures.data(for: SessionCheckTests.WrongDocument.self) }
     #expect(error?.description.contains("User has no field \"naem\"") == true)
     #expect(throws: FixtureError.self) { try fixtures.data(for: SessionCheckTests.Misspelt.self) }
     #expect(throws: FixtureError.self) { try fixtures.data(for: SessionCheckTests.NoDocument.self) }
   }
 
-  @Test("a scalar that nothing is known of gets a value that the session reads")
-  func scalars() throws {
+  @Test func `a scalar that nothing is known of gets a value that the session reads`() throws {
     _ = try fixtures.data(for: SessionCheckTests.Unknown.self)
     _ = try fixtures.data(for: SessionCheckTests.Dates.self)
   }

@@ -46,8 +46,7 @@ import Testing
 
   private func json(_ response: HTTPResponse) throws -> JSONValue { try JSONValue(json: response.body.bytes) }
 
-  @Test("a POST is executed with its variables and operation name")
-  func post() throws {
+  @Test func `a POST is executed with its variables and operation name`() throws {
     let response = try post(
       #"{"query": "query A($t: String!) { echo(text: $t) } query B { failing }", "operationName": "A", "variables": {"t": "hi"}}"#
     )
@@ -57,8 +56,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("a GET is executed, but never a mutation")
-  func get() throws {
+  @Test func `a GET is executed, but never a mutation`() throws {
     let response = try get([
       "query": "query($t: String!) { echo(text: $t) }", "variables": #"{"t": "a+b"}"#, "operationName": "",
     ])
@@ -69,8 +67,8 @@ import Testing
     #expect(other.head.status == 405 && other.head.headers["Allow"] == "GET, POST")
   }
 
-  @Test("the status says how far a request came, by the media type", arguments: [true, false])
-  func statuses(isNew: Bool) throws {
+  @Test(arguments: [true, false])
+  func `the status says how far a request came, by the media type`(isNew: Bool) throws {
     let accept = isNew ? "application/graphql-response+json" : "application/json"
     func status(_ body: String) throws -> Int { try post(body, accept: accept).head.status }
     #expect(try status("{") == 400)
@@ -85,8 +83,7 @@ import Testing
     #expect(try status(#"{"query": "subscription { changes }"}"#) == (isNew ? 422 : 200))
   }
 
-  @Test("errors of documents have messages and places, and no data")
-  func documentErrors() throws {
+  @Test func `errors of documents have messages and places, and no data`() throws {
     let invalid = try json(post(#"{"query": "{ ecco }"}"#))
     #expect(invalid["data"] == nil)
     #expect(
@@ -98,8 +95,7 @@ import Testing
     #expect(failed["errors"]?.arrayValue?.first?["path"] == ["strict"])
   }
 
-  @Test("the media type is negotiated")
-  func negotiation() throws {
+  @Test func `the media type is negotiated`() throws {
     let body = #"{"query": "{ __typename }"}"#
     func type(_ accept: String?) throws -> String? { try post(body, accept: accept).head.mediaType }
     #expect(try type(nil) == "application/json")
@@ -113,8 +109,7 @@ import Testing
     #expect(try post(body, contentType: nil).head.status == 415)
   }
 
-  @Test("a batch is responded to in order")
-  func batch() throws {
+  @Test func `a batch is responded to in order`() throws {
     let response = try post(
       #"[{"query": "{ echo(text: \"a\") }"}, {"query": "{ nope }"}, {"query": "mutation { set(value: 3) }"}]"#)
     let list = try #require(try json(response).arrayValue)
@@ -125,8 +120,7 @@ import Testing
     #expect(try post(#"[{"query": "{ __typename }"}, 1]"#).head.status == 400)
   }
 
-  @Test("a subscription is an event stream of the events that its closure returns")
-  func subscription() throws {
+  @Test func `a subscription is an event stream of the events that its closure returns`() throws {
     func events(_ query: String) throws -> String {
       let response = try post("{\"query\": \"\(query)\"}", accept: "text/event-stream")
       #expect(response.head.status == 200 && response.head.mediaType == "text/event-stream")

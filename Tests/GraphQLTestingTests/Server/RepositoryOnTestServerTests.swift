@@ -10,8 +10,7 @@ import TestSupport
 import Testing
 
 @Suite struct RepositoryOnTestServerTests {
-  @Test("a feature of a repository is tested without a fixture")
-  func feature() async throws {
+  @Test func `a feature of a repository is tested without a fixture`() async throws {
     let sdl = RepositoryLayout.schema
     let server = TestServer(schema: try Schema(parsing: String(contentsOf: sdl, encoding: .utf8)))
     try server.resolve("UserDetails.name") { _ in "Wei" }

@@ -18,8 +18,7 @@ import Testing
     client = try APIClient(baseURL: #require(URL(string: "https://h.example/")), transport: server)
   }
 
-  @Test("a client's subscription gets the events that the closure returns, and completes")
-  func events() async throws {
+  @Test func `a client's subscription gets the events that the closure returns, and completes`() async throws {
     try server.resolve("Subscription.ticked") { request in
       let first = request.arguments["from"]?.integerValue ?? 0
       return [.integer(first), .integer(first + 1)]
@@ -30,8 +29,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("a subscription that the server cannot begin fails with its error")
-  func refusal() async throws {
+  @Test func `a subscription that the server cannot begin fails with its error`() async throws {
     try server.fail("Subscription.ticked", "nothing ticks")
     await #expect { try await Ticked(variables: .init(from: 7)).data(on: client).value } throws: { error in
       (error as? RequestError)?.graphQLErrors.map(\.message) == ["nothing ticks"]

@@ -31,8 +31,7 @@ import Testing
     server.execute(query, variables: variables).data?.json
   }
 
-  @Test("a field is resolved by its closure, the rest by the parent's members, and the rest is made up")
-  func resolution() throws {
+  @Test func `a field is resolved by its closure, the rest by the parent's members, and the rest is made up`() throws {
     try server.resolve("Query.user") { ["id": $0.arguments["id"] ?? .null, "name": "Wei"] }
     try server.resolve("User.friends") { request in
       #expect(request.parent["name"] == "Wei")
@@ -45,8 +44,7 @@ import Testing
     #expect(["ADMIN", "GUEST"].contains(user?["role"]?.stringValue))
   }
 
-  @Test("what is made up is valid, and the same for the same seed")
-  func generation() throws {
+  @Test func `what is made up is valid, and the same for the same seed`() throws {
     let query =
       "{ users { __typename id name age joined pet { __typename ... on Cat { lives } ... on Dog { barks } } } node(id: 1) { id } }"
     let result = server.execute(query)
@@ -57,8 +55,7 @@ import Testing
     #expect((1...3).contains(count))
   }
 
-  @Test("lengths of lists, nulls and samples of scalars can be chosen")
-  func choices() throws {
+  @Test func `lengths of lists, nulls and samples of scalars can be chosen`() throws {
     let samples: ScalarSamples = ["Date": ["2026-11-25"], "User.name": ["Wei", "Ana"]]
     let server = TestServer(schema: schema, samples: samples, lengths: 0...0)
     let data = server.execute("{ users { id } user(id: 1) { name joined } }").data?.json
@@ -69,8 +66,7 @@ import Testing
     #expect(nulls.execute("{ users { id } }").data?.json == ["users": .null])
   }
 
-  @Test("an object of an interface or union gets a type that fits its members, if it names none")
-  func types() throws {
+  @Test func `an object of an interface or union gets a type that fits its members, if it names none`() throws {
     try server.resolve("Query.node") { _ in ["lives": 9] }
     try server.resolve("User.pet") { _ in ["__typename": "Dog", "barks": true] }
     #expect(data("{ node(id: 1) { __typename ... on Cat { lives } } }")?["node"] == ["__typename": "Cat", "lives": 9])
@@ -78,8 +74,7 @@ import Testing
     #expect(pet == ["__typename": "Dog", "barks": true])
   }
 
-  @Test("a closure of an interface's field resolves it for all objects without a closure of their own")
-  func interfaces() throws {
+  @Test func `a closure of an interface's field resolves it for all objects without a closure of their own`() throws {
     try server.resolve("Node.id") { _ in "of all" }
     try server.resolve("Dog.id") { _ in "of dogs" }
     try server.resolve("Query.users") { _ in [["pet": ["__typename": "Dog"]]] }
@@ -87,8 +82,7 @@ import Testing
     #expect(user == ["id": "of all", "pet": ["id": "of dogs"]])
   }
 
-  @Test("an injected error has message, extensions, path and places, and its null propagates")
-  func errors() throws {
+  @Test func `an injected error has message, extensions, path and places, and its null propagates`() throws {
     try server.fail("User.name", "no name", extensions: ["code": "GONE"])
     try server.resolve("Query.users") { _ in [[:], [:]] }
     let result = server.execute("{ user(id: 1) { id name } users { name } }")
@@ -100,8 +94,7 @@ import Testing
     #expect(server.execute("{ strict { name } }").data?.json == JSONValue.null)
   }
 
-  @Test("a coordinate that the schema does not have is refused, with what may be meant")
-  func coordinates() {
+  @Test func `a coordinate that the schema does not have is refused, with what may be meant`() {
     #expect(throws: (any Error).self) { try server.resolve("Query.user.id") { _ in 1 } }
     do {
       try server.resolve("Query.usr") { _ in 1 }
@@ -111,8 +104,7 @@ import Testing
     }
   }
 
-  @Test("the introspection gives the schema")
-  func introspection() throws {
+  @Test func `the introspection gives the schema`() throws {
     let data = data(
       "{ __schema { queryType { name } types { name } } __type(name: \"Pet\") { kind possibleTypes { name } } }")
     #expect(data?["__schema"]?["queryType"] == ["name": "Query"])

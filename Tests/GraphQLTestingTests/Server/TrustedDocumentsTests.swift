@@ -32,8 +32,7 @@ import Testing
     return client
   }
 
-  @Test("a server with a manifest takes the ids of its documents, in every shape, and no others")
-  func manifest() async throws {
+  @Test func `a server with a manifest takes the ids of its documents, in every shape, and no others`() async throws {
     let manifest = try GraphQLManifest([Names.query])
     let server = TestServer(schema: schema, manifest: manifest)
     for shape in [TrustedDocumentShape.documentID, .apollo, .relay(parameter: "doc_id")] {
@@ -50,16 +49,14 @@ import Testing
     #expect(try await !Names().data(on: text).value.name.isEmpty)
   }
 
-  @Test("a server without a manifest knows a hash once it has come with its document")
-  func hashes() async throws {
+  @Test func `a server without a manifest knows a hash once it has come with its document`() async throws {
     let server = TestServer(schema: schema)
     let client = try client(server, .persistedQueries(byGET: false))
     for _ in 0..<2 { #expect(try await !Names().data(on: client).value.name.isEmpty) }
     #expect(server.requests.count == 3)
   }
 
-  @Test("in the address of a GET, a plus sign is a space")
-  func plus() throws {
+  @Test func `in the address of a GET, a plus sign is a space`() throws {
     let server = TestServer(schema: schema)
     try server.resolve("Query.name") { $0.arguments["text"] ?? .null }
     let url = try #require(URL(string: "https://example.com/graphql?query=%7Bname(text:%22a+b%2Bc%22)%7D"))
@@ -67,8 +64,7 @@ import Testing
     #expect(try JSONValue(json: String(decoding: response.body, as: UTF8.self))["data"]?["name"] == "a b+c")
   }
 
-  @Test("a member that the schema does not have is an error of the field that was resolved to it")
-  func members() throws {
+  @Test func `a member that the schema does not have is an error of the field that was resolved to it`() throws {
     let server = TestServer(schema: schema)
     try server.resolve("Query.user") { _ in ["id": "1", "nmae": "Wei"] }
     let result = server.execute("{ user { id name } }")

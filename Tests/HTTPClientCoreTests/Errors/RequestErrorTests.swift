@@ -81,8 +81,7 @@ import Testing
     #expect(all.count == 12)
   }
 
-  @Test("errors that say the same are equal, and their causes count by type and description")
-  func equality() {
+  @Test func `errors that say the same are equal, and their causes count by type and description`() {
     struct Cause: Error { let number: Int }
     let error = RequestError(.timedOut, "Late.", operationName: "getUser", status: 504, cause: Cause(number: 1))
     var other = RequestError(.timedOut, "Late.", operationName: "getUser", status: 504, cause: Cause(number: 1))

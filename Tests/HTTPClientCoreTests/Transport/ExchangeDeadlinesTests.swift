@@ -72,8 +72,7 @@ import Testing
     #expect(errors.allSatisfy { $0.message.contains("http://h/graphql") && !$0.description.contains(canary) })
   }
 
-  @Test("T6: the default total stops counting with the head of a stream, and one that was set does not")
-  func streams() throws {
+  @Test func `T6: the default total stops counting with the head of a stream, and one that was set does not`() throws {
     var request = try request()
     let head = HTTPResponseHead(status: 200, headers: ["Content-Type": "application/x-ndjson"])
     for isSet in [false, true] {

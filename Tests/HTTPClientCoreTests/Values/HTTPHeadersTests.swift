@@ -70,21 +70,20 @@ import Testing
     #expect(!everythingShown(of: request).contains(canary))
   }
 
-  @Test(
-    "a user name and a password are encoded as RFC 7617 says, and never shown",
-    arguments: [
-      ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123£", "Basic dGVzdDoxMjPCow=="),
-      ("", "a:b", "Basic OmE6Yg=="),
-    ])
-  func basicAuthorization(userName: String, password: String, value: String) throws {
+  @Test(arguments: [
+    ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123£", "Basic dGVzdDoxMjPCow=="),
+    ("", "a:b", "Basic OmE6Yg=="),
+  ])
+  func `a user name and a password are encoded as RFC 7617 says, and never shown`(
+    userName: String, password: String, value: String
+  ) throws {
     var headers: HTTPHeaders = ["Authorization": "Bearer x"]
     try headers.setBasicAuthorization(userName: userName, password: password)
     #expect(headers.values(of: "Authorization") == [value])
     #expect(!everythingShown(of: headers).contains(value.dropFirst(6)))
   }
 
-  @Test("a user name with a colon, and control characters, are refused and not shown")
-  func wrongBasicAuthorization() {
+  @Test func `a user name with a colon, and control characters, are refused and not shown`() {
     for (userName, password) in [("canary:1", "x"), ("canary\n", "x"), ("a", "canary\0"), ("a", "canary\u{85}")] {
       var headers = HTTPHeaders()
       let error = #expect(throws: RequestError.self) {

@@ -9,8 +9,10 @@ import Testing
     #expect(try HTTPRequest(method: .get, url: url("http://h"), isReplayable: true).isReplayable)
   }
 
-  @Test("a method decides whether a request may be sent again, also after it has changed, unless the request says")
-  func replayableByMethod() throws {
+  @Test
+  func `a method decides whether a request may be sent again, also after it has changed, unless the request says`()
+    throws
+  {
     let get = try HTTPRequest(method: .get, url: url("http://h"))
     #expect(get.isReplayable)
     #expect(try !get.to(url("http://h"), method: .post).isReplayable)

@@ -29,8 +29,8 @@ import Testing
     #expect(field.value == "a\tb")
   }
 
-  @Test("S3: what a response, its parts and a WebSocket's request print holds neither secrets nor bodies")
-  func descriptions() throws {
+  @Test func `S3: what a response, its parts and a WebSocket's request print holds neither secrets nor bodies`() throws
+  {
     let headers: HTTPHeaders = ["Content-Type": "text/plain", "Set-Cookie": "canary-cookie"]
     let response = HTTPResponse(status: 200, headers: headers, body: Data("canary-body".utf8))
     #expect(response.description == "200\nContent-Type: text/plain\nSet-Cookie: <redacted>\n\n11 bytes")
@@ -47,16 +47,14 @@ import Testing
     }
   }
 
-  @Test("a failure and a closure of a WebSocket are one line for people")
-  func webSocket() {
+  @Test func `a failure and a closure of a WebSocket are one line for people`() {
     let head = HTTPResponseHead(status: 403)
     #expect("\(WebSocketFailure.refused(head))" == "The server refused the WebSocket with status 403.")
     #expect(WebSocketFailure.refused(head) == .refused(head) && WebSocketFailure.refused(head) != .badHandshake(head))
     #expect("\(WebSocketClosure(code: .normal, reason: "bye\n"))" == "1000: bye\\n")
   }
 
-  @Test("summaries of requests are equal by their values, and print one line")
-  func summaries() {
+  @Test func `summaries of requests are equal by their values, and print one line`() {
     let failed = RequestOutcome.failed(RequestError(.httpStatus, "No.", status: 503))
     let summary = RequestSummary(outcome: failed, status: 503, attemptCount: 2, duration: .seconds(1))
     #expect(summary == RequestSummary(outcome: failed, status: 503, attemptCount: 2, duration: .seconds(1)))

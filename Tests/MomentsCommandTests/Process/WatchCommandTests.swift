@@ -31,8 +31,8 @@ import Testing
     }
   }
 
-  @Test("it prints the timeline at once, and again as others like its moments", arguments: ["ws", "sse", "multipart"])
-  func likes(live: String) async throws {
+  @Test(arguments: ["ws", "sse", "multipart"])
+  func `it prints the timeline at once, and again as others like its moments`(live: String) async throws {
     let server = try await BFFServer.start()
     let child = try Moments.start(arguments(server, ["--user", "1", "--live", live, "--json", "--count", "3"]))
     try await child.waitForOutput(containing: "\n")
@@ -46,8 +46,7 @@ import Testing
     #expect(counts.count == 3 && counts == counts.sorted() && Set(counts).count == 3)
   }
 
-  @Test("it connects again after the server was away, says so, and shows what was missed")
-  func reconnect() async throws {
+  @Test func `it connects again after the server was away, says so, and shows what was missed`() async throws {
     let server = try await BFFServer.start()
     let relay = try CuttingRelay(to: server.port)
     let child = try Moments.start([
@@ -62,17 +61,18 @@ import Testing
     #expect(result.errorText.contains("Trying again in") && likeCounts(lines(result.outputText), of: 1).count == 2)
   }
 
-  @Test("it ends with 0 after the time of --for")
-  func duration() async throws {
+  @Test func `it ends with 0 after the time of --for`() async throws {
     let server = try await BFFServer.shared()
     let result = try await Moments.run(arguments(server, ["--for", "1"]))
     result.expectSuccess()
     #expect(result.outputText.hasPrefix("Lin Wei "))
   }
 
-  @Test(
-    "elsewhere than in a terminal it prints the timeline, and then what has changed; it works without a server, too")
-  func embedded() async throws {
+  @Test
+  func
+    `elsewhere than in a terminal it prints the timeline, and then what has changed; it works without a server, too`()
+    async throws
+  {
     let result = try await Moments.run(["watch", "--count", "2"])
     result.expectSuccess()
     let parts = result.outputText.split(separator: "m0-4")
@@ -80,9 +80,10 @@ import Testing
     #expect(parts.last?.contains("m0-0") == true && parts.last?.contains("m0-1") == false)
   }
 
-  @Test(
-    "in a terminal it redraws in place: the screen shows the latest timeline, and nothing else", arguments: [12, 40])
-  func terminal(rows: UInt16) async throws {
+  @Test(arguments: [12, 40])
+  func `in a terminal it redraws in place: the screen shows the latest timeline, and nothing else`(rows: UInt16)
+    async throws
+  {
     let server = try await BFFServer.start()
     let (columns, lineFeed) = (60, "\r\n")
     // What was there before, and what the terminal shows then.
@@ -113,8 +114,8 @@ import Testing
     #expect(screen.unknown.isEmpty)
   }
 
-  @Test("in a terminal it redraws when the window has changed its size, which is no other timeline")
-  func windowChange() async throws {
+  @Test func `in a terminal it redraws when the window has changed its size, which is no other timeline`() async throws
+  {
     let server = try await BFFServer.start()
     let child = try Moments.start(
       arguments(server, ["--user", "1", "--count", "2"]), output: .terminal(columns: 60, rows: 20))
@@ -128,14 +129,12 @@ import Testing
     #expect(result.outputText.components(separatedBy: "\u{1B}[J").count == 4)
   }
 
-  @Test("without a server, too, there is a live connection for as long as it runs")
-  func embeddedStays() async throws {
+  @Test func `without a server, too, there is a live connection for as long as it runs`() async throws {
     let result = try await Moments.run(["watch", "--timeout", "0.5", "--for", "3"])
     result.expectSuccess()
   }
 
-  @Test("it ends when nobody reads its output any more")
-  func reader() async throws {
+  @Test func `it ends when nobody reads its output any more`() async throws {
     let command = try "'\(RepositoryLayout.executable("moments").path)' watch --json | head -n 1"
     let result = try await ChildProcess.run(URL(filePath: "/bin/sh"), ["-c", command])
     #expect(result.ending == .exited(0))
@@ -143,8 +142,7 @@ import Testing
     #expect(lines(result.outputText).count == 1)
   }
 
-  @Test("it says when the server has ended the subscription, and ends with 0")
-  func completion() async throws {
+  @Test func `it says when the server has ended the subscription, and ends with 0`() async throws {
     let server = try ScriptedServer(
       .answering { request in
         let isSubscription = request["Accept"]?.contains("text/event-stream") == true
@@ -158,8 +156,8 @@ import Testing
     #expect(lines(result.outputText).count == 1)
   }
 
-  @Test("S3: it prints no token that a server repeats", arguments: ["ws", "sse", "multipart"], [401, 503])
-  func token(live: String, status: Int) async throws {
+  @Test(arguments: ["ws", "sse", "multipart"], [401, 503])
+  func `S3: it prints no token that a server repeats`(live: String, status: Int) async throws {
     let token = "CANARY-6f1d2c3b4a596877"
     let server = try ScriptedServer(
       .answering { request in
@@ -173,10 +171,10 @@ import Testing
     #expect(!result.errorText.isEmpty)
   }
 
-  @Test(
-    "it ends with 130 at Ctrl-C and with 143 at SIGTERM, and the server learns that the subscription is over",
-    arguments: [SIGINT, SIGTERM], ["ws", "sse", "multipart"])
-  func signals(number: Int32, live: String) async throws {
+  @Test(arguments: [SIGINT, SIGTERM], ["ws", "sse", "multipart"])
+  func `it ends with 130 at Ctrl-C and with 143 at SIGTERM, and the server learns that the subscription is over`(
+    number: Int32, live: String
+  ) async throws {
     let server = try await BFFServer.start()
     let child = try Moments.start(arguments(server, ["--json", "--live", live]))
     try await child.waitForOutput(containing: "\n")
@@ -189,8 +187,7 @@ import Testing
     if live == "ws" { try await server.expectOneGoodbye() }
   }
 
-  @Test("the server learns that the subscription is over at the end of --count, too")
-  func goodbye() async throws {
+  @Test func `the server learns that the subscription is over at the end of --count, too`() async throws {
     let server = try await BFFServer.start()
     let child = try Moments.start(arguments(server, ["--user", "1", "--json", "--count", "2"]))
     while try await server.stats().activeSubscribers == 0 { await Task.yield() }
@@ -199,8 +196,7 @@ import Testing
     try await server.expectOneGoodbye()
   }
 
-  @Test("SIGTERM ends any run of the command with 143, and cancels its request")
-  func termination() async throws {
+  @Test func `SIGTERM ends any run of the command with 143, and cancels its request`() async throws {
     let server = try ScriptedServer(.neverAnswering)
     let child = try Moments.start(["--endpoint", server.url.absoluteString])
     try await server.waitForRequests()
@@ -209,8 +205,7 @@ import Testing
     try await server.waitForClientToClose()
   }
 
-  @Test("it ends with 69 when there was no live connection for too long")
-  func away() async throws {
+  @Test func `it ends with 69 when there was no live connection for too long`() async throws {
     let port = try RefusingPort()
     let result = try await Moments.run([
       "watch", "--timeout", "1", "--endpoint", "http://127.0.0.1:\(port.port)/graphql",
@@ -218,22 +213,20 @@ import Testing
     #expect(result.ending == .exited(69) && result.errorText.contains("There was no live connection for 1.0 s"))
   }
 
-  @Test("it ends with 77 when its token is refused", arguments: ["ws", "sse"])
-  func refused(live: String) async throws {
+  @Test(arguments: ["ws", "sse"])
+  func `it ends with 77 when its token is refused`(live: String) async throws {
     let server = try await BFFServer.start(arguments: ["--auth", "http"])
     let result = try await Moments.run(arguments(server, ["--live", live]))
     #expect(result.ending == .exited(77))
   }
 
-  @Test("it ends with 65 when the responses cannot be used")
-  func unusable() async throws {
+  @Test func `it ends with 65 when the responses cannot be used`() async throws {
     let server = try await BFFServer.shared()
     let result = try await Moments.run(arguments(server, ["--user", "99"]))
     #expect(result.ending == .exited(65) && result.outputText == "")
   }
 
-  @Test("it continues with a new token when the old one has expired")
-  func expiredToken() async throws {
+  @Test func `it continues with a new token when the old one has expired`() async throws {
     let server = try await BFFServer.start(arguments: ["--auth", "http"])
     let result = try await Moments.run(
       arguments(server, ["--user", "1", "--for", "1.5", "--json"]),
@@ -243,14 +236,12 @@ import Testing
     #expect(try await server.stats().operations["momentLiked"] == 1)
   }
 
-  @Test(
-    "its options go with it alone, and have to be valid",
-    arguments: [
-      ["timeline", "--count", "1"], ["--live", "ws"], ["like", "m", "--for", "1"], ["watch", "--live", "tcp"],
-      ["watch", "--count", "0"], ["watch", "--for", "x"], ["watch", "m"],
-      ["watch", "--live", "ws", "--transport", "urlsession"],
-    ])
-  func usage(arguments: [String]) async throws {
+  @Test(arguments: [
+    ["timeline", "--count", "1"], ["--live", "ws"], ["like", "m", "--for", "1"], ["watch", "--live", "tcp"],
+    ["watch", "--count", "0"], ["watch", "--for", "x"], ["watch", "m"],
+    ["watch", "--live", "ws", "--transport", "urlsession"],
+  ])
+  func `its options go with it alone, and have to be valid`(arguments: [String]) async throws {
     try await Moments.run(arguments).expectFailure(64, "wrong usage")
   }
 }

@@ -21,19 +21,17 @@ import Testing
 
   private static func data(_ letter: String) -> String { "data: {\"data\":{\"added\":\"\(letter)\"}}\n\n" }
 
-  @Test(
-    "L2: a store that follows an event stream ends with the server's value",
-    arguments: [
-      // The connection is cut inside an event, and the server keeps none.
-      ["id: 1\nevent: next\n\(data("b"))id: 2\nevent: next\ndata: {\"da"],
-      // It is cut behind an event, and what comes then is lost.
-      ["id: 1\nevent: next\n\(data("b"))"],
-      // Results without a name, and then a cut.
-      ["\(data("b"))event: message\n\(data("c"))"],
-      // Values before what cannot be read, in pieces.
-      ["event: next\n\(data("b"))", "event: next\n\(data("c"))data: no re", "sult\n\n"],
-    ])
-  func ends(pieces: [String]) async throws {
+  @Test(arguments: [
+    // The connection is cut inside an event, and the server keeps none.
+    ["id: 1\nevent: next\n\(data("b"))id: 2\nevent: next\ndata: {\"da"],
+    // It is cut behind an event, and what comes then is lost.
+    ["id: 1\nevent: next\n\(data("b"))"],
+    // Results without a name, and then a cut.
+    ["\(data("b"))event: message\n\(data("c"))"],
+    // Values before what cannot be read, in pieces.
+    ["event: next\n\(data("b"))", "event: next\n\(data("c"))data: no re", "sult\n\n"],
+  ])
+  func `L2: a store that follows an event stream ends with the server's value`(pieces: [String]) async throws {
     let isBad = pieces.count > 1
     let latch = Latch()
     var first: [ScriptedServer.Step] = [.readRequest, .send(Self.head + ":\n\n"), .wait(for: latch)]

@@ -28,8 +28,7 @@ import Testing
       })
   }
 
-  @Test("a pushed value is seen by each watcher once, and in order")
-  func watchers() {
+  @Test func `a pushed value is seen by each watcher once, and in order`() {
     let store = store()
     let watchers = (0..<2).map { _ in Recorder(store.values("k")) }
     let following = follow(store)
@@ -40,8 +39,7 @@ import Testing
     #expect(server.count == 0)
   }
 
-  @Test("a pushed value that changes nothing wakes nobody")
-  func same() {
+  @Test func `a pushed value that changes nothing wakes nobody`() {
     let store = store()
     let following = follow(store)
     store.save("a", for: "k")
@@ -50,8 +48,7 @@ import Testing
     #expect(watcher.take() == ["a"] && following.take() == [.value("a")])
   }
 
-  @Test("L8: a response that was asked for before a pushed value does not undo it")
-  func lateResponse() {
+  @Test func `L8: a response that was asked for before a pushed value does not undo it`() {
     let store = store()
     let following = follow(store)
     store.save("", for: "k")
@@ -68,8 +65,7 @@ import Testing
     #expect(watcher.take() == ["za"] && following.take().count == 1)
   }
 
-  @Test("L8: a value that is pushed before there is one is in the next response")
-  func withoutValue() {
+  @Test func `L8: a value that is pushed before there is one is in the next response`() {
     let store = store()
     let following = follow(store)
     let watcher = Recorder(store.stream("k", .cacheAndNetwork).compactMap(\.value).distinctUntilChanged())
@@ -82,12 +78,10 @@ import Testing
     #expect(watcher.take().last == "a" && following.take().count == 1)
   }
 
-  @Test(
-    "L2: what is watched is fetched again after a gap",
-    arguments: [
-      LiveEvent<String>.connected, .reconnected, .dropped(3),
-    ])
-  func gaps(event: LiveEvent<String>) {
+  @Test(arguments: [
+    LiveEvent<String>.connected, .reconnected, .dropped(3),
+  ])
+  func `L2: what is watched is fetched again after a gap`(event: LiveEvent<String>) {
     let store = store()
     let following = follow(store)
     let watcher = Recorder(store.stream("k", .cacheFirst))
@@ -98,8 +92,7 @@ import Testing
     #expect(watcher.take().last?.value == "new" && following.take() == [event])
   }
 
-  @Test("nothing is fetched without a gap, or without a watcher")
-  func noGap() {
+  @Test func `nothing is fetched without a gap, or without a watcher`() {
     let store = store()
     let following = follow(store)
     store.save("a", for: "k")
@@ -112,8 +105,7 @@ import Testing
     #expect(server.count == 1 && watcher.take().last?.value == "b" && following.take().count == 3)
   }
 
-  @Test("a request for what was missed that fails in an outage is made again, until it succeeds")
-  func outage() {
+  @Test func `a request for what was missed that fails in an outage is made again, until it succeeds`() {
     let store = store()
     let following = follow(store)
     let watcher = Recorder(store.stream("k", .cacheFirst))
@@ -131,8 +123,7 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test("a request that the server refuses is not made again, and nothing is after the end")
-  func refusal() {
+  @Test func `a request that the server refuses is not made again, and nothing is after the end`() {
     let store = store()
     let following = follow(store)
     let watcher = Recorder(store.stream("k", .cacheFirst))
@@ -146,8 +137,7 @@ import Testing
     #expect(server.count == 2 && watcher.take().last?.value == nil)
   }
 
-  @Test("optimistic changes stay on top of what is pushed, and it remains when they fail")
-  func optimistic() {
+  @Test func `optimistic changes stay on top of what is pushed, and it remains when they fail`() {
     let store = store()
     let following = follow(store)
     store.save("", for: "k")

@@ -27,8 +27,9 @@ import Testing
       headers: ["Content-Type": "multipart/mixed; boundary=\"-\""], body: Data((parts.joined() + end).utf8))
   }
 
-  @Test("G10: a store keeps a response in parts once it is complete, and nothing of one that was cut")
-  func cut() async throws {
+  @Test func `G10: a store keeps a response in parts once it is complete, and nothing of one that was cut`()
+    async throws
+  {
     let transport = ScriptedTransport()
     let truth = MemoryTruth<String, GetLikes.ResponseData>()
     let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: transport)

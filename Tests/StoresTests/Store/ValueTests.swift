@@ -7,8 +7,7 @@ import Testing
 struct ValueTests {
   private let late = RequestError(.timedOut, "Late.")
 
-  @Test("snapshots are equal by what they show, and print one line")
-  func snapshots() {
+  @Test func `snapshots are equal by what they show, and print one line`() {
     let snapshot = Snapshot(
       value: 7, source: .memory, age: .seconds(3), isStale: true, errors: [late], isFetching: true)
     var other = snapshot
@@ -21,16 +20,14 @@ struct ValueTests {
     #expect(Snapshot<Int>(value: nil).description == "no source: no value")
   }
 
-  @Test("pages, states of a pager, and responses are equal by their values")
-  func pages() {
+  @Test func `pages, states of a pager, and responses are equal by their values`() {
     #expect(Page([1], number: 1, isLast: false) == Page([1], next: 2))
     #expect(PagerState(items: [1], phase: .failed(late)) == PagerState(items: [1], phase: .failed(late)))
     #expect(PagerState(items: [1], phase: .failed(late)) != PagerState(items: [1], phase: .idle))
     #expect(Fetched(1, errors: [late]) == Fetched(1, errors: [late]) && Fetched(1, errors: [late]) != Fetched(1))
   }
 
-  @Test("entries, changes, reports and errors of an outbox are equal by their values")
-  func outbox() {
+  @Test func `entries, changes, reports and errors of an outbox are equal by their values`() {
     let entry = OutboxEntry(id: "a", mutation: 1, addedAt: StoreTime(microseconds: 1))
     typealias Change = OutboxChange<Int, String>
     #expect(Change.sent(entry, "yes") == .sent(entry, "yes") && Change.sent(entry, "yes") != .sent(entry, "no"))

@@ -74,8 +74,7 @@ private final class ManualClock: Clock {
 
   private func happens(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now() + 20) == .success }
 
-  @Test("a delayed action runs when the clock has reached its time, and not before")
-  func delay() {
+  @Test func `a delayed action runs when the clock has reached its time, and not before`() {
     let (scheduler, runs, done) = (ClockScheduler(clock), Counter(), DispatchSemaphore(value: 0))
     #expect(scheduler.now == .zero)
     _ = scheduler.schedule(after: .seconds(3)) {
@@ -90,8 +89,7 @@ private final class ManualClock: Clock {
     #expect(runs.count == 1 && clock.sleeperCount == 0)
   }
 
-  @Test("a delay of zero or less waits for no clock")
-  func noDelay() {
+  @Test func `a delay of zero or less waits for no clock`() {
     let done = DispatchSemaphore(value: 0)
     for delay in [Duration.zero, .seconds(-1)] {
       _ = ClockScheduler(clock).schedule(after: delay) { done.signal() }
@@ -100,8 +98,7 @@ private final class ManualClock: Clock {
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test("37: a disposed action does not run, and its sleep is cancelled")
-  func dispose() {
+  @Test func `37: a disposed action does not run, and its sleep is cancelled`() {
     let (scheduler, runs) = (ClockScheduler(clock), Counter())
     let action = scheduler.schedule(after: .seconds(1)) { runs.increment() }
     #expect(happens(clock.began))
@@ -113,8 +110,7 @@ private final class ManualClock: Clock {
     #expect(runs.count == 0)
   }
 
-  @Test("a disposed action is released at once, even if the clock does not end its sleep")
-  func release() {
+  @Test func `a disposed action is released at once, even if the clock does not end its sleep`() {
     let clock = ManualClock(ignoresCancellation: true)
     weak var inAction: Token?
     let action: any Disposable
@@ -131,8 +127,7 @@ private final class ManualClock: Clock {
     #expect(happens(clock.ended))
   }
 
-  @Test("36: a timeout by a clock fails when the clock says so, and leaves no sleep behind")
-  func timeout() {
+  @Test func `36: a timeout by a clock fails when the clock says so, and leaves no sleep behind`() {
     let (probe, subject, done) = (Probe<Int>(), PublishSubject<Int>(), DispatchSemaphore(value: 0))
     _ = subject.asObservable().timeout(.seconds(2), scheduler: ClockScheduler(clock))
       .do(onDispose: { done.signal() }).subscribe(probe)
@@ -150,8 +145,7 @@ private final class ManualClock: Clock {
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test("a scheduler takes the clocks of the standard library")
-  func clocks() {
+  @Test func `a scheduler takes the clocks of the standard library`() {
     let done = DispatchSemaphore(value: 0)
     let schedulers: [any Scheduler] = [ClockScheduler(ContinuousClock()), ClockScheduler(SuspendingClock())]
     for scheduler in schedulers {
@@ -162,8 +156,7 @@ private final class ManualClock: Clock {
     }
   }
 
-  @Test("38: a stream observed on a clock's scheduler keeps its order, one element at a time")
-  func order() {
+  @Test func `38: a stream observed on a clock's scheduler keeps its order, one element at a time`() {
     let (probe, done, count) = (Probe<Int>(), DispatchSemaphore(value: 0), 1_000)
     _ = Observable.from(0..<count).observe(on: ClockScheduler(ContinuousClock()))
       .do(onDispose: { done.signal() }).subscribe(probe)

@@ -8,8 +8,7 @@ import Testing
 @testable import Streams
 
 @Suite(.timeLimit(.minutes(2))) struct ElasticSchedulerTests {
-  @Test("hundreds of actions that block delay neither another action nor a timer for a second")
-  func blocked() async throws {
+  @Test func `hundreds of actions that block delay neither another action nor a timer for a second`() async throws {
     let scheduler = ElasticScheduler()
     let (gate, begun, done) = (DispatchSemaphore(value: 0), Monitor(0), Monitor(0))
     for _ in 0..<300 {
@@ -29,8 +28,7 @@ import Testing
     try await done.wait(for: "the rest") { $0 == 300 }
   }
 
-  @Test("actions that several threads submit run once each, and not once they are disposed")
-  func once() async throws {
+  @Test func `actions that several threads submit run once each, and not once they are disposed`() async throws {
     let scheduler = ElasticScheduler()
     let runs = Monitor([Int](repeating: 0, count: 8000))
     try race { thread in

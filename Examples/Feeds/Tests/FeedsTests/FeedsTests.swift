@@ -16,8 +16,7 @@ import Testing
     }
   }
 
-  @Test("an RSS feed is read, with text in CDATA, foreign elements and a date")
-  func rss() async throws {
+  @Test func `an RSS feed is read, with text in CDATA, foreign elements and a date`() async throws {
     let feed = try await feed(
       """
       <?xml version="1.0" encoding="UTF-8"?>
@@ -38,8 +37,7 @@ import Testing
     #expect(feed.entries.map(\.date) == [date, date, nil])
   }
 
-  @Test("an Atom feed is read")
-  func atom() async throws {
+  @Test func `an Atom feed is read`() async throws {
     let feed = try await feed(
       """
       <feed xmlns="http://www.w3.org/2005/Atom"><title type="text">Tea</title><id>urn:tea</id>
@@ -54,16 +52,13 @@ import Testing
     #expect(feed.entries.map(\.date) == [Date(timeIntervalSince1970: 1_071_340_202.5)])
   }
 
-  @Test("an empty feed has no entries")
-  func empty() async throws {
+  @Test func `an empty feed has no entries`() async throws {
     #expect(try await feed("<rss><channel><title>Tea</title></channel></rss>") == Feed(title: "Tea", entries: []))
     #expect(try await feed("<feed><title>Tea</title></feed>").entries == [])
   }
 
-  @Test(
-    "XML that is not a feed is not decodable",
-    arguments: ["", "<a/>", "<rss><channel/></rss>", "<rss><channel><title>Tea</title>", "{}", "<a \" <b>", "<"])
-  func notAFeed(xml: String) async throws {
+  @Test(arguments: ["", "<a/>", "<rss><channel/></rss>", "<rss><channel><title>Tea</title>", "{}", "<a \" <b>", "<"])
+  func `XML that is not a feed is not decodable`(xml: String) async throws {
     let error = await #expect(throws: RequestError.self) { try await feed(xml) }
     #expect(error?.kind == .undecodable && error?.status == 200, "\(String(describing: error))")
   }
@@ -73,28 +68,25 @@ import Testing
     + (1...9).map { n in "<!ENTITY l\(n) \"" + String(repeating: "&l\(n - 1);", count: 10) + "\">" }.joined()
     + "]><rss><channel><title>&l9;</title></channel></rss>"
 
-  @Test(
-    "an XML document that costs its reader much is refused, in time",
-    arguments: [
-      Hostile("an entity bomb", bomb),
-      Hostile("a file of the reader's", "<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a/>"),
-      Hostile("a bomb behind comments", "<!--\(bomb)--><?pi <a> ?>" + bomb),
-      Hostile("endless nesting", String(repeating: "<a>", count: 300_000)),
-      Hostile("many attributes", "<a " + (0..<100_000).map { "a\($0)=''" }.joined(separator: " ") + "/>"),
-      Hostile("a huge attribute", "<a b='" + String(repeating: ">", count: 1_000_000) + "'/>"),
-      Hostile("many elements", "<a>" + String(repeating: "<b/>", count: 300_000) + "</a>"),
-      Hostile("UTF-7", "<?xml version='1.0' encoding='UTF-7'?>+ADw-+ACE-DOCTYPE a+AD4-"),
-      Hostile("a claim to be UTF-16", "<?xml version='1.0' encoding='UTF-16'?><a/>"),
-    ])
-  func hostileXML(_ document: Hostile) async throws {
+  @Test(arguments: [
+    Hostile("an entity bomb", bomb),
+    Hostile("a file of the reader's", "<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a/>"),
+    Hostile("a bomb behind comments", "<!--\(bomb)--><?pi <a> ?>" + bomb),
+    Hostile("endless nesting", String(repeating: "<a>", count: 300_000)),
+    Hostile("many attributes", "<a " + (0..<100_000).map { "a\($0)=''" }.joined(separator: " ") + "/>"),
+    Hostile("a huge attribute", "<a b='" + String(repeating: ">", count: 1_000_000) + "'/>"),
+    Hostile("many elements", "<a>" + String(repeating: "<b/>", count: 300_000) + "</a>"),
+    Hostile("UTF-7", "<?xml version='1.0' encoding='UTF-7'?>+ADw-+ACE-DOCTYPE a+AD4-"),
+    Hostile("a claim to be UTF-16", "<?xml version='1.0' encoding='UTF-16'?><a/>"),
+  ])
+  func `an XML document that costs its reader much is refused, in time`(_ document: Hostile) async throws {
     let clock = ContinuousClock.now
     let error = await #expect(throws: RequestError.self) { try await feed(document.text) }
     #expect(error?.kind == .refusedDocument && error?.cause is DocumentRefusal, "\(String(describing: error))")
     #expect(.now - clock < .seconds(20))
   }
 
-  @Test("UTF-16 is refused, since its tags could not be counted")
-  func utf16() async throws {
+  @Test func `UTF-16 is refused, since its tags could not be counted`() async throws {
     try await withServer(of: ["news.xml": try #require(Self.bomb.data(using: .utf16))]) { client in
       let error = await #expect(throws: RequestError.self) {
         try await FeedSession(path: "news.xml").get(on: client).value
@@ -103,8 +95,7 @@ import Testing
     }
   }
 
-  @Test("a page leads to its feed")
-  func discovery() async throws {
+  @Test func `a page leads to its feed`() async throws {
     let files = [
       "index.html": Data(
         """
@@ -128,14 +119,14 @@ import Testing
     }
   }
 
-  @Test(
-    "a broken page is read as far as it goes", arguments: ["", "<", "<a", "<a href", "<a href=", "<a href='x", "<!--"])
-  func brokenPage(_ html: String) async throws {
+  @Test(arguments: ["", "<", "<a", "<a href", "<a href=", "<a href='x", "<!--"])
+  func `a broken page is read as far as it goes`(_ html: String) async throws {
     #expect(try await page("<title>Tea</title><a href=1>" + html).title == "Tea")
   }
 
-  @Test("what nests without an end costs a page nothing, and a page that costs much is refused, in time")
-  func hostileHTML() async throws {
+  @Test func `what nests without an end costs a page nothing, and a page that costs much is refused, in time`()
+    async throws
+  {
     let clock = ContinuousClock.now
     let tags = ["div", "b", "table", "svg"]
     #expect(try await page(tags.map { String(repeating: "<\($0)>", count: 20_000) }.joined()).links == [])
@@ -150,8 +141,7 @@ import Testing
     #expect(.now - clock < .seconds(20))
   }
 
-  @Test("a page in the place of a feed is an error that says so, as is a missing one")
-  func wrongType() async throws {
+  @Test func `a page in the place of a feed is an error that says so, as is a missing one`() async throws {
     try await withServer(of: ["index.html": Data("<p>".utf8)]) { client in
       let wrong = await #expect(throws: RequestError.self) {
         try await FeedSession(path: "index.html").get(on: client).value

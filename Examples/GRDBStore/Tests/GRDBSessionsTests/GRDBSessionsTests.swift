@@ -36,8 +36,7 @@ import Testing
       momentLikedSession: MomentLikedSessionGRDB(database))
   }
 
-  @Test("rows become a timeline, newest moment first")
-  func timeline() async throws {
+  @Test func `rows become a timeline, newest moment first`() async throws {
     let timeline = try await repo().getMoments(userID: "0").value
     #expect(timeline.userDetails == .init(id: "0", name: "Lin Wei", avatar: "lin.png", backgroundImage: "sea.png"))
     #expect(
@@ -51,8 +50,9 @@ import Testing
       ])
   }
 
-  @Test("a change in the tables reaches the stream of a timeline, and one of another timeline does not")
-  func observation() async throws {
+  @Test func `a change in the tables reaches the stream of a timeline, and one of another timeline does not`()
+    async throws
+  {
     var timelines = GetMomentsByUserIDSessionGRDB(database).observeMoments(userID: "0").compactMap { $0 }
       .values.makeAsyncIterator()
     #expect(try await timelines.next()?.userDetails.name == "Lin Wei")
@@ -63,8 +63,7 @@ import Testing
     #expect(try await timelines.next()?.moments.map(\.id) == ["m1"])
   }
 
-  @Test("a change in the tables reaches who watches the repository")
-  func repositoryFollows() async throws {
+  @Test func `a change in the tables reaches who watches the repository`() async throws {
     let repo = repo()
     var events = repo.followLikes(userID: "0").values.makeAsyncIterator()
     #expect(try await events.next() == .connected)
@@ -79,8 +78,7 @@ import Testing
     #expect(try await timelines.next()?.moments.map(\.id) == ["m2", "m1", "m0"])
   }
 
-  @Test("a user who is not there yet can be followed")
-  func followingBeforeTheUser() async throws {
+  @Test func `a user who is not there yet can be followed`() async throws {
     var events = MomentLikedSessionGRDB(database).momentLiked(userID: "2").values.makeAsyncIterator()
     #expect(try await events.next() == .connected)
     try execute("INSERT INTO user VALUES ('2', 'An', 'an.png', 'tea.png')")
@@ -89,8 +87,7 @@ import Testing
     #expect(try await events.next() == .reconnected)
   }
 
-  @Test("a like of the repository is a row, once")
-  func like() async throws {
+  @Test func `a like of the repository is a row, once`() async throws {
     let repo = repo()
     for _ in 0..<2 {
       let liked = try await repo.updateLike(isLiked: true, momentID: "m0", fromUserID: "0").value
@@ -104,8 +101,7 @@ import Testing
     #expect(try likes() == [])
   }
 
-  @Test("what is not there, and what the database refuses, is a request's error")
-  func errors() async throws {
+  @Test func `what is not there, and what the database refuses, is a request's error`() async throws {
     let repo = repo()
     let user = await #expect(throws: RequestError.self) { try await repo.getMoments(userID: "9").value }
     #expect(user?.kind == .noSuchRow && user?.message == "There is no user 9.")

@@ -22,8 +22,7 @@ import Testing
       ])
   }
 
-  @Test("a repository takes the sessions as they are, and a like reaches its watchers")
-  func repository() async throws {
+  @Test func `a repository takes the sessions as they are, and a like reaches its watchers`() async throws {
     let backend = Backend { call in
       switch call {
       case .getMoments("0"): .just(timeline())
@@ -41,8 +40,7 @@ import Testing
     }
   }
 
-  @Test("an idempotency key arrives")
-  func idempotencyKey() async throws {
+  @Test func `an idempotency key arrives`() async throws {
     let backend = Backend { call in
       call == .updateLike(true, "m0", "0", "k-1") ? .just(timeline()) : .error(RequestError(.unknown, "\(call)"))
     }
@@ -64,8 +62,10 @@ import Testing
     (RequestError(.undecodable, "secret"), .gRPC, .internalError, 500),
   ]
 
-  @Test("an error of the backend becomes a status, and that an error of the session", arguments: failures)
-  func errors(_ failure: RequestError, _ kind: RequestError.Kind, _ code: RPCError.Code, status: Int?) async throws {
+  @Test(arguments: failures)
+  func `an error of the backend becomes a status, and that an error of the session`(
+    _ failure: RequestError, _ kind: RequestError.Kind, _ code: RPCError.Code, status: Int?
+  ) async throws {
     try await withService(Backend { _ in .error(failure) }) { service, _ in
       let error = await #expect(throws: RequestError.self) {
         try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
@@ -78,8 +78,7 @@ import Testing
     }
   }
 
-  @Test("a timeline without an owner is not decodable")
-  func incomplete() async throws {
+  @Test func `a timeline without an owner is not decodable`() async throws {
     let details = MomentsDetails(userDetails: .init(id: "", name: "", avatar: "", backgroundImage: ""), moments: [])
     try await withService(Backend { _ in .just(details) }) { service, _ in
       let error = await #expect(throws: RequestError.self) {
@@ -89,8 +88,7 @@ import Testing
     }
   }
 
-  @Test("disposing cancels the call, and on the server the backend's request")
-  func cancellation() async throws {
+  @Test func `disposing cancels the call, and on the server the backend's request`() async throws {
     let (events, log) = AsyncStream.makeStream(of: String.self)
     let backend = Backend { _ in
       .create { _ in
@@ -108,8 +106,7 @@ import Testing
     }
   }
 
-  @Test("a deadline ends the call here, and on the server the backend's request")
-  func deadline() async throws {
+  @Test func `a deadline ends the call here, and on the server the backend's request`() async throws {
     let (events, log) = AsyncStream.makeStream(of: String.self)
     let backend = Backend { _ in .create { _ in Disposables.create { log.yield("disposed") } } }
     try await withService(backend, timeout: .milliseconds(300)) { service, _ in
@@ -122,8 +119,7 @@ import Testing
     }
   }
 
-  @Test("a server that is not there is an outage")
-  func outage() async throws {
+  @Test func `a server that is not there is an outage`() async throws {
     let port = try await withService(Backend { _ in .just(timeline()) }) { service, port in
       _ = try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
       return port

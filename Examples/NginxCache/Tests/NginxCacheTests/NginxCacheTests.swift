@@ -4,13 +4,12 @@ import Testing
 /// A fleet of processes behind nginx with this example's configuration.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct NginxCacheTests {
-  @Test("nginx is installed")
-  func isInstalled() {
+  @Test func `nginx is installed`() {
     #expect(Nginx.executable != nil, "The other tests need nginx: apt-get install nginx-light, or brew install nginx.")
   }
 
-  @Test("F3: 8 processes with 64 askers each send one request to the origin", .enabled(if: Nginx.executable != nil))
-  func oneRequest() async throws {
+  @Test(.enabled(if: Nginx.executable != nil))
+  func `F3: 8 processes with 64 askers each send one request to the origin`() async throws {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin)
     let fleet = try await Fleet(8, askers: 64, account: "a", at: nginx.url)
@@ -24,8 +23,8 @@ struct NginxCacheTests {
     #expect(try await origin.executions == 1)
   }
 
-  @Test("a hash that the server does not know costs some requests more", .enabled(if: Nginx.executable != nil))
-  func unknownHash() async throws {
+  @Test(.enabled(if: Nginx.executable != nil))
+  func `a hash that the server does not know costs some requests more`() async throws {
     let origin = try await Origin(knowsHash: false)
     let nginx = try await Nginx(before: origin)
     let fleet = try await Fleet(8, askers: 64, account: "a", at: nginx.url)
@@ -34,10 +33,8 @@ struct NginxCacheTests {
     #expect(try await 3...10 ~= origin.requests)
   }
 
-  @Test(
-    "F3: when the process whose request the others wait for is killed, they get its response",
-    .enabled(if: Nginx.executable != nil))
-  func killedHolder() async throws {
+  @Test(.enabled(if: Nginx.executable != nil))
+  func `F3: when the process whose request the others wait for is killed, they get its response`() async throws {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin)
     let first = try await Fleet(1, askers: 64, account: "a", at: nginx.url)
@@ -51,10 +48,10 @@ struct NginxCacheTests {
     #expect(try await origin.executions == 1)
   }
 
-  @Test(
-    "F2: while the server is away, the stored response is served, marked as stale, and to its own account alone",
-    .enabled(if: Nginx.executable != nil))
-  func staleIfError() async throws {
+  @Test(.enabled(if: Nginx.executable != nil))
+  func `F2: while the server is away, the stored response is served, marked as stale, and to its own account alone`()
+    async throws
+  {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin)
     let fleet = try await Fleet(
@@ -71,8 +68,8 @@ struct NginxCacheTests {
     #expect(error?.line.contains("502") == true)
   }
 
-  @Test("F4: two accounts that send equal queries share no response", .enabled(if: Nginx.executable != nil))
-  func twoAccounts() async throws {
+  @Test(.enabled(if: Nginx.executable != nil))
+  func `F4: two accounts that send equal queries share no response`() async throws {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin)
     let fleets = [
@@ -83,9 +80,8 @@ struct NginxCacheTests {
     #expect(try await origin.executions == 2)
   }
 
-  @Test(
-    "F4: two API keys share no response, and what has a cookie is not cached", .enabled(if: Nginx.executable != nil))
-  func keysAndCookies() async throws {
+  @Test(.enabled(if: Nginx.executable != nil))
+  func `F4: two API keys share no response, and what has a cookie is not cached`() async throws {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin)
     for (key, mark) in [("a", "MISS"), ("b", "MISS"), ("a", "HIT"), ("b", "HIT")] {
@@ -97,8 +93,8 @@ struct NginxCacheTests {
     #expect(try await nginx.mark() == "MISS")
   }
 
-  @Test("the README's command runs as another user, too", .enabled(if: Nginx.executable != nil && geteuid() == 0))
-  func anotherUser() async throws {
+  @Test(.enabled(if: Nginx.executable != nil && geteuid() == 0))
+  func `the README's command runs as another user, too`() async throws {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin, as: "daemon")
     #expect(try nginx.access == 0)
@@ -107,14 +103,14 @@ struct NginxCacheTests {
     #expect(try await origin.executions == 1)
   }
 
-  @Test("nobody but nginx may read the responses", .enabled(if: Nginx.executable != nil))
-  func access() async throws {
+  @Test(.enabled(if: Nginx.executable != nil))
+  func `nobody but nginx may read the responses`() async throws {
     let nginx = try await Nginx(before: Origin())
     #expect(try nginx.access == 0)
   }
 
-  @Test("F2: a stale response is served at once, while one request refreshes it", .enabled(if: Nginx.executable != nil))
-  func staleWhileRevalidate() async throws {
+  @Test(.enabled(if: Nginx.executable != nil))
+  func `F2: a stale response is served at once, while one request refreshes it`() async throws {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin)
     let fleet = try await Fleet(2, askers: 32, account: "a", at: nginx.url)

@@ -57,8 +57,10 @@ struct ClientServiceTests {
     return logger
   }
 
-  @Test("a graceful shutdown ends subscriptions, then runs the closing steps in order, then shuts the transport down")
-  func order() async throws {
+  @Test
+  func `a graceful shutdown ends subscriptions, then runs the closing steps in order, then shuts the transport down`()
+    async throws
+  {
     let journal = Journal()
     let service = ClientService(endsWithin: .seconds(60), logger: logger()) { _ in journal.write("transport") }
       .following("likes", endless(journal))
@@ -73,8 +75,7 @@ struct ClientServiceTests {
     #expect(journal.all == ["subscribed", "disposed", "outbox", "store", "transport"])
   }
 
-  @Test("a subscription that fails ends the service with its error, after everything is closed")
-  func failure() async throws {
+  @Test func `a subscription that fails ends the service with its error, after everything is closed`() async throws {
     let journal = Journal()
     let handler = InMemoryLogHandler()
     let service = ClientService(endsWithin: .seconds(60), logger: logger(handler)) { _ in journal.write("transport") }
@@ -87,8 +88,7 @@ struct ClientServiceTests {
     #expect(handler.entries.contains { $0.level == .error && $0.metadata["subscription"] == "views" })
   }
 
-  @Test("a subscription that completes does not end the service")
-  func completion() async throws {
+  @Test func `a subscription that completes does not end the service`() async throws {
     let journal = Journal()
     let service = ClientService(endsWithin: .seconds(60), logger: logger()) { _ in journal.write("transport") }
       .following("views", Observable<Int>.empty().do(onCompleted: { journal.write("completed") }))
@@ -103,8 +103,7 @@ struct ClientServiceTests {
     #expect(journal.all.last == "transport")
   }
 
-  @Test("a service group shuts the service down after the services that come later")
-  func group() async throws {
+  @Test func `a service group shuts the service down after the services that come later`() async throws {
     struct Server: Service {
       let journal: Journal
 
@@ -124,8 +123,9 @@ struct ClientServiceTests {
     #expect(journal.all == ["serving", "server", "transport"])
   }
 
-  @Test("requests that are in flight when the limit is over fail, so that the end waits no longer for them")
-  func limit() async throws {
+  @Test func `requests that are in flight when the limit is over fail, so that the end waits no longer for them`()
+    async throws
+  {
     let server = try SilentServer()
     let transport = SocketTransport()
     let client = try APIClient(
@@ -147,8 +147,7 @@ struct ClientServiceTests {
     #expect(journal.all == ["connection lost"])
   }
 
-  @Test("lines of the logging middleware come to a logger at its level, and without secrets")
-  func lines() async throws {
+  @Test func `lines of the logging middleware come to a logger at its level, and without secrets`() async throws {
     let handler = InMemoryLogHandler()
     let transport = ScriptedTransport()
     transport.expect(.any, .json(#"{"data":{"name":"Wei"}}"#))

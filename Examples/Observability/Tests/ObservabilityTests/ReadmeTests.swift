@@ -43,8 +43,7 @@ private enum Samples {
 
 @Suite("The README")
 struct ReadmeTests {
-  @Test("each sample stands in this file")
-  func samples() throws {
+  @Test func `each sample stands in this file`() throws {
     let file = URL(fileURLWithPath: #filePath)
     let readme = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
       .appending(path: "README.md")
@@ -58,8 +57,7 @@ struct ReadmeTests {
     text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
   }
 
-  @Test("the observed client sends, and the service closes the outbox when its group ends")
-  func run() async throws {
+  @Test func `the observed client sends, and the service closes the outbox when its group ends`() async throws {
     struct Server: Service {
       func run() async throws { throw CancellationError() }
     }

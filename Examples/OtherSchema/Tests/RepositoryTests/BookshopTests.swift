@@ -21,8 +21,7 @@ struct BookshopTests {
     shop = Bookshop(client: try .bookshop(at: url, transport: transport))
   }
 
-  @Test("the sessions agree with the schema")
-  func contract() throws {
+  @Test func `the sessions agree with the schema`() throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../schema.graphql")
     let check = SessionCheck(try Schema(parsing: String(contentsOf: file, encoding: .utf8)))
     let search = SearchBooksSession(text: "Knuth", sort: .price, after: "2")
