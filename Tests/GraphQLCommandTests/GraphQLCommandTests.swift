@@ -30,10 +30,12 @@ import Testing
     let good = try file("good.graphql", "{ user(id: 1) { name } }")
     let bad = try file("bad.graphql", "query A {\n  user(id: 1) {\n    nmae\n  }\n}\n")
     let accepted = try await run("validate", "--schema", schema, good)
-    #expect(accepted.code == 0 && accepted.output.isEmpty)
+    #expect(accepted.code == 0)
+    #expect(accepted.output.isEmpty)
     #expect(accepted.errors == "1 operation and no fragments in 1 file: no errors, no warnings\n")
     let refused = try await run("validate", "--schema", schema, good, bad)
-    #expect(refused.code == 65 && refused.errors.hasSuffix(": 1 error, no warnings\n"))
+    #expect(refused.code == 65)
+    #expect(refused.errors.hasSuffix(": 1 error, no warnings\n"))
     #expect(
       refused.output == """
         \(bad):3:5: error: User has no field "nmae". Did you mean "name"? [FieldsOnCorrectType]
@@ -75,12 +77,14 @@ import Testing
   {
     let schema = try file("schema.graphql")
     let broken = try await run("validate", "--schema", schema, "-", input: "{ user(id: ")
-    #expect(broken.code == 65 && broken.output.hasPrefix("<stdin>:1:12: error: "))
+    #expect(broken.code == 65)
+    #expect(broken.output.hasPrefix("<stdin>:1:12: error: "))
     #expect(broken.output.contains("[Syntax]"))
     let json = try await run("schema", "print", "--json", schema)
     let document = try file("good.graphql", "{ user(id: 1) { name } }")
     let accepted = try await run("validate", "--schema", "-", document, input: json.output)
-    #expect(accepted.code == 0 && accepted.output.isEmpty)
+    #expect(accepted.code == 0)
+    #expect(accepted.output.isEmpty)
   }
 
   @Test(arguments: [
@@ -94,7 +98,8 @@ import Testing
     let command = try RepositoryLayout.executable("graphql")
     let end = try await ChildProcess.run(command, arguments)
     #expect(end.ending == .exited(Int32(code)))
-    #expect(end.outputText.isEmpty && end.errorText.hasPrefix("graphql: "))
+    #expect(end.outputText.isEmpty)
+    #expect(end.errorText.hasPrefix("graphql: "))
   }
 
   @Test func `every command explains itself, and has a version`() async throws {
@@ -105,23 +110,27 @@ import Testing
     let command = try RepositoryLayout.executable("graphql")
     for words in commands {
       let help = try await ChildProcess.run(command, words + ["--help"])
-      #expect(help.ending == .exited(0) && help.outputText.contains("graphql " + words.joined(separator: " ")))
+      #expect(help.ending == .exited(0))
+      #expect(help.outputText.contains("graphql " + words.joined(separator: " ")))
       let version = try await ChildProcess.run(command, words + ["--version"])
-      #expect(version.ending == .exited(0) && version.outputText.hasPrefix("graphql "))
+      #expect(version.ending == .exited(0))
+      #expect(version.outputText.hasPrefix("graphql "))
     }
   }
 
   @Test func `documents are formatted with their comments, or only checked`() async throws {
     let path = try file("a.graphql", "# a comment\nquery A{user(id:1){name}}")
     let check = try await run("format", "--check", path)
-    #expect(check.code == 65 && check.output == "\(path) is not formatted\n")
+    #expect(check.code == 65)
+    #expect(check.output == "\(path) is not formatted\n")
     #expect(check.errors == "not formatted: 1 of 1 file\n")
     #expect(try await run("format", path).code == 0)
     let formatted = "# a comment\nquery A {\n  user(id: 1) {\n    name\n  }\n}\n"
     #expect(try String(contentsOfFile: path, encoding: .utf8) == formatted)
     #expect(try await run("format", "--check", path).code == 0)
     let input = try await run("format", "-", input: "{a}")
-    #expect(input.code == 0 && input.output == "{\n  a\n}\n")
+    #expect(input.code == 0)
+    #expect(input.output == "{\n  a\n}\n")
     #expect(try await run("format", try file("b.graphql", "{")).code == 65)
   }
 
@@ -133,7 +142,8 @@ import Testing
     #expect(sorted.output == "type Query {\n  a(x: Int, y: Int): Int\n  b: Int\n  c: Int\n}\n")
     #expect(try await run("schema", "check", path).code == 0)
     let warned = try await run("schema", "check", try file("w.graphql", "type Query { a: Int a: Int }"))
-    #expect(warned.code == 0 && warned.output.contains("w.graphql:1:14: warning: "))
+    #expect(warned.code == 0)
+    #expect(warned.output.contains("w.graphql:1:14: warning: "))
     let wrong = try await run("schema", "check", try file("e.graphql", "type Query { a: Nope }"))
     #expect(
       wrong.code == 65 && wrong.output.contains("e.graphql:1:17: error: ") && wrong.output.contains("[KnownTypeNames]"))
@@ -147,7 +157,8 @@ import Testing
     #expect(breaking.code == 65)
     #expect(breaking.output == "breaking: the field User.name is removed\n    breaks query Names (\(document):1)\n")
     let safe = try await run("schema", "diff", new, old)
-    #expect(safe.code == 0 && safe.output == "safe: the field User.name is added\n")
+    #expect(safe.code == 0)
+    #expect(safe.output == "safe: the field User.name is added\n")
     let json = try await run("schema", "diff", "--json", old, new, document)
     #expect(try JSONValue(json: json.output).arrayValue?.first?["operations"]?.arrayValue?.count == 1)
   }
@@ -165,6 +176,7 @@ import Testing
     #expect(try await run("schema", "diff", sdl, json).output.isEmpty)
     let unreachable = try await run(
       "schema", "download", "--endpoint", "http://127.0.0.1:1/graphql", "--output", sdl)
-    #expect(unreachable.code == 69 && unreachable.errors.hasPrefix("graphql: "))
+    #expect(unreachable.code == 69)
+    #expect(unreachable.errors.hasPrefix("graphql: "))
   }
 }

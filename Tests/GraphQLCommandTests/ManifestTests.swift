@@ -20,7 +20,8 @@ import Testing
     let app = try folder.file("app")
     let result = try await folder.run(["manifest", app])
     let manifest = try GraphQLManifest(json: Data(result.output.utf8))
-    #expect(result.code == 0 && result.errors == "2 operations and 2 fragments in 2 files\n")
+    #expect(result.code == 0)
+    #expect(result.errors == "2 operations and 2 fragments in 2 files\n")
     #expect(manifest.operations.map(\.type) == ["query", "mutation"])
     #expect(
       manifest.operations.map(\.body) == [
@@ -32,7 +33,8 @@ import Testing
     let relay = try JSONValue(json: folder.text("manifest.json"))
     #expect(relay[manifest.operations[1].id] == "mutation b { c }")
     let broken = try await folder.run(["manifest", "--separately", "--output", output, app])
-    #expect(broken.code == 65 && broken.errors.contains("one.graphql:1:28: error: there is no fragment \"f\""))
+    #expect(broken.code == 65)
+    #expect(broken.errors.contains("one.graphql:1:28: error: there is no fragment \"f\""))
     #expect(try JSONValue(json: folder.text("manifest.json")) == relay)
     #expect(try await folder.run(["manifest", "--format", "odd", one]).code == 64)
   }
@@ -63,7 +65,8 @@ import Testing
     let swift = try folder.file("app/A.swift", "\n\n" + source + "\n" + source)
     for path in [swift, try folder.file("app")] {
       let result = try await folder.run(["manifest", path])
-      #expect(result.code == 65 && result.output.isEmpty)
+      #expect(result.code == 65)
+      #expect(result.output.isEmpty)
       #expect(result.errors.contains("\(swift):3:"), "\(result.errors)")
       // What does not end takes the rest of the file.
       #expect(result.errors.contains("\(swift):4:") || source.contains("\"\"\""), "\(result.errors)")
@@ -72,8 +75,12 @@ import Testing
 
   @Test func `files without operations have no manifest`() async throws {
     let result = try await folder.run(["manifest", try folder.file("f.graphql", "fragment f on User { name }")])
-    #expect(result.code == 65 && result.output.isEmpty && result.errors.contains("there is no operation"))
+    #expect(result.code == 65)
+    #expect(result.output.isEmpty)
+    #expect(result.errors.contains("there is no operation"))
     let broken = try await folder.run(["manifest", try folder.file("b.graphql", "query {")])
-    #expect(broken.code == 65 && broken.output.isEmpty && broken.errors.contains("b.graphql:1:8: error: "))
+    #expect(broken.code == 65)
+    #expect(broken.output.isEmpty)
+    #expect(broken.errors.contains("b.graphql:1:8: error: "))
   }
 }

@@ -23,7 +23,8 @@ extension AuthMiddlewareTests {
     tokens.tokens.setToken(AccessToken("t2", account: "b"))
     harness.scheduler.run()
     #expect(late.status == 401)
-    #expect(sent == ["t1"] && tokens.refreshCount == 0)
+    #expect(sent == ["t1"])
+    #expect(tokens.refreshCount == 0)
   }
 
   @Test func `no request is sent under the token that a refresh brings for another account`() throws {
@@ -32,10 +33,13 @@ extension AuthMiddlewareTests {
     tokens.tokens.setToken(AccessToken("b1", expiresAt: Self.epoch, account: "b"))
     let second = try start()
     tokens.succeed(0, with: AccessToken("t2", account: "a"))
-    #expect(first.error?.kind == .cancelled && first.error?.reached == .never && second.result == nil)
+    #expect(first.error?.kind == .cancelled)
+    #expect(first.error?.reached == .never)
+    #expect(second.result == nil)
     #expect(sent == [])
     tokens.succeed(with: AccessToken("t3", account: "b"))
-    #expect(second.status == 200 && tokens.refreshCount == 2)
+    #expect(second.status == 200)
+    #expect(tokens.refreshCount == 2)
     #expect(sent == ["t3"])
   }
 
@@ -47,9 +51,11 @@ extension AuthMiddlewareTests {
     let first = try start()
     tokens.tokens.setToken(nil)
     harness.scheduler.advance(by: .seconds(1))
-    #expect(tokens.refreshCount == 1 && late.result == nil)
+    #expect(tokens.refreshCount == 1)
+    #expect(late.result == nil)
     tokens.succeed(0, with: AccessToken("t2", account: account))
-    #expect(first.status == 401 && late.status == 401)
+    #expect(first.status == 401)
+    #expect(late.status == 401)
     #expect(sent == ["t1", "t1"])
   }
 
@@ -59,7 +65,8 @@ extension AuthMiddlewareTests {
     let outcome = try start()
     tokens.tokens.setToken(nil)
     tokens.succeed(0, with: AccessToken("t2", account: "a"))
-    #expect(outcome.error?.kind == .cancelled && outcome.error?.reached == .never)
+    #expect(outcome.error?.kind == .cancelled)
+    #expect(outcome.error?.reached == .never)
     #expect(sent == [])
   }
 
@@ -80,7 +87,8 @@ extension AuthMiddlewareTests {
     let (outcome, late) = (try start(), try start())
     tokens.succeed(with: AccessToken("t3", account: "a"))
     harness.scheduler.run()
-    #expect(outcome.status == 200 && late.status == 200)
+    #expect(outcome.status == 200)
+    #expect(late.status == 200)
     #expect(sent == ["-", "-", "t3"])
   }
 
@@ -92,7 +100,8 @@ extension AuthMiddlewareTests {
     tokens.tokens.setToken(nil)
     let second = try start()
     tokens.succeed(0, with: AccessToken("t2", account: account))
-    #expect(first.status == 401 && second.result == nil)
+    #expect(first.status == 401)
+    #expect(second.result == nil)
     #expect(tokens.refreshCount == 2)
   }
 
@@ -103,7 +112,8 @@ extension AuthMiddlewareTests {
     let late = try start(isReplayable: false)
     tokens.tokens.setToken(AccessToken("t2", account: "b"))
     harness.scheduler.run()
-    #expect(late.error?.kind == .httpStatus && late.error?.status == 401)
+    #expect(late.error?.kind == .httpStatus)
+    #expect(late.error?.status == 401)
     #expect(sent == ["t1"])
   }
 
@@ -114,7 +124,8 @@ extension AuthMiddlewareTests {
     let late = try start(isReplayable: false)
     tokens.tokens.setToken(nil)
     harness.scheduler.run()
-    #expect(late.status == 401 && tokens.refreshCount == 0)
+    #expect(late.status == 401)
+    #expect(tokens.refreshCount == 0)
     #expect(sent == ["t1"])
   }
 
@@ -128,8 +139,10 @@ extension AuthMiddlewareTests {
     tokens.succeed(with: AccessToken("t2", account: "a"))
     tokens.tokens.setToken(nil)
     harness.scheduler.run()
-    #expect(first.status == 200 && late.status == 401)
-    #expect(tokens.refreshCount == 1 && sent.count { $0 == "t2" } == 1)
+    #expect(first.status == 200)
+    #expect(late.status == 401)
+    #expect(tokens.refreshCount == 1)
+    #expect(sent.count { $0 == "t2" } == 1)
   }
 
   @Test func `accounts in turn do not have tokens of a short life refreshed at each change`() throws {

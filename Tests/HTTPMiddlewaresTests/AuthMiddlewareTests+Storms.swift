@@ -34,7 +34,8 @@ extension AuthMiddlewareTests {
     try refreshes(of: AccessToken("t1", expiresAt: expiry)) { send, count in
       for _ in 0..<1000 {
         let error = try #require(try send().error)
-        #expect(error.status == 400 && error.message.contains("invalid_grant"))
+        #expect(error.status == 400)
+        #expect(error.message.contains("invalid_grant"))
       }
       #expect(count() == 2)
       // Pauses of 2, 4, 8, 16, 32 and then always 60 seconds.

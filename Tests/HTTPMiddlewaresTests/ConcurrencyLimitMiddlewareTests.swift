@@ -96,7 +96,8 @@ struct ConcurrencyLimitMiddlewareTests {
     harness.scheduler.advance(by: .milliseconds(1999))
     #expect(waiting.result == nil)
     harness.scheduler.advance(by: .milliseconds(1))
-    #expect(waiting.error?.kind == .timedOut && waiting.error?.operationName == "1")
+    #expect(waiting.error?.kind == .timedOut)
+    #expect(waiting.error?.operationName == "1")
     first[0].dispose()
     harness.scheduler.run()
     #expect(sent(harness) == [0])
@@ -107,7 +108,8 @@ struct ConcurrencyLimitMiddlewareTests {
     harness.transport.always(.response().after(.seconds(1)))
     let outcomes = try start(0..<2, harness)
     harness.scheduler.advance(by: .seconds(2))
-    #expect(outcomes.allSatisfy { $0.status == 200 } && harness.scheduler.pendingCount == 0)
+    #expect(outcomes.allSatisfy { $0.status == 200 })
+    #expect(harness.scheduler.pendingCount == 0)
   }
 
   @Test func `a line of 10,000 that end at once takes no stack`() throws {

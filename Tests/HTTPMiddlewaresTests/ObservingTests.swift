@@ -103,9 +103,12 @@ struct ObservingTests {
         "attempt 3", "attempt 3 succeeded 200 3.0 seconds", "ended succeeded 200 3 8.0 seconds",
       ])
     let summary = try #require(log.summaries.withLock { $0.first })
-    #expect(summary.sentBytes == 6 && summary.receivedBytes == 9)
+    #expect(summary.sentBytes == 6)
+    #expect(summary.receivedBytes == 9)
     let last = try #require(log.attempts.withLock { $0.last })
-    #expect(last.firstByteTime == .seconds(3) && last.bodyTime == .zero && last.isConnectionReused == nil)
+    #expect(last.firstByteTime == .seconds(3))
+    #expect(last.bodyTime == .zero)
+    #expect(last.isConnectionReused == nil)
   }
 
   @Test func `the line, challenges, redirects and hedges`() throws {
@@ -160,7 +163,8 @@ struct ObservingTests {
     _ = transport.send(request, through: [ObservingMiddleware(log, scheduler: scheduler)]).subscribe()
     #expect(others.withLock { $0 } == [true])
     let attempt = try #require(log.attempts.withLock { $0.first })
-    #expect(attempt.connectTime == .seconds(1) && attempt.isConnectionReused == true)
+    #expect(attempt.connectTime == .seconds(1))
+    #expect(attempt.isConnectionReused == true)
   }
 
   @Test func `a connection that takes the place of another one is the one that counts`() throws {
@@ -169,7 +173,8 @@ struct ObservingTests {
     let observing = ObservingMiddleware(log, scheduler: scheduler)
     _ = transport.send(try MiddlewareHarness.request(), through: [observing]).subscribe()
     let attempt = try #require(log.attempts.withLock { $0.first })
-    #expect(attempt.connectTime == .seconds(2) && attempt.isConnectionReused == false)
+    #expect(attempt.connectTime == .seconds(2))
+    #expect(attempt.isConnectionReused == false)
   }
 
   @Test func `a trace that came along, or that a tracer put there, is passed on as it is`() throws {
@@ -196,7 +201,9 @@ struct ObservingTests {
   @Test func `another part of a trace belongs to the same one`() {
     let trace = TraceContext()
     let part = trace.child()
-    #expect(part.traceID == trace.traceID && part.spanID != trace.spanID && part.isSampled)
+    #expect(part.traceID == trace.traceID)
+    #expect(part.spanID != trace.spanID)
+    #expect(part.isSampled)
     #expect(TraceContext(part.description) == part)
   }
 
@@ -228,7 +235,8 @@ struct ObservingTests {
     }
     var dumped = ""
     dump(error, to: &dumped)
-    #expect(error.message == "echo <redacted>" && !dumped.contains("canary"))
+    #expect(error.message == "echo <redacted>")
+    #expect(!dumped.contains("canary"))
   }
 }
 

@@ -66,8 +66,11 @@ struct RateLimitMiddlewareTests {
     let harness = harness()
     harness.transport.always(try Self.refusal(fields, status: status, body))
     let error = try #require(harness.start(MiddlewareHarness.request(isReplayable: false)).error)
-    #expect(error.kind == .rateLimited && error.status == status && error.retryAfter == .seconds(seconds))
-    #expect(error.reached == .rejected && error.isOutage)
+    #expect(error.kind == .rateLimited)
+    #expect(error.status == status)
+    #expect(error.retryAfter == .seconds(seconds))
+    #expect(error.reached == .rejected)
+    #expect(error.isOutage)
     #expect(harness.transport.requests.count == 1)
   }
 
@@ -76,7 +79,8 @@ struct RateLimitMiddlewareTests {
     let harness = harness()
     harness.transport.expect(.response(status: status, body: Data("b".utf8)))
     let response = try harness.finish(MiddlewareHarness.request()).get()
-    #expect(response.head.status == status && response.body == Data("b".utf8))
+    #expect(response.head.status == status)
+    #expect(response.body == Data("b".utf8))
   }
 
   @Test func `nothing is sent while nothing is left, and then all that waited is`() throws {
@@ -158,7 +162,8 @@ struct RateLimitMiddlewareTests {
     harness.transport.always(.json("{}"))
     let other = harness.start(try MiddlewareHarness.request())
     let same = harness.start(try MiddlewareHarness.request("search", to: "http://127.0.0.1:1/search?q=2"))
-    #expect(other.status == 200 && same.result == nil)
+    #expect(other.status == 200)
+    #expect(same.result == nil)
     let limits = try #require(harness.middlewares.first as? RateLimitMiddleware)
     #expect(limits.limit(for: search).remaining == 0)
     #expect(try limits.limit(for: MiddlewareHarness.request()) == RateLimit())
@@ -206,13 +211,17 @@ struct RateLimitMiddlewareTests {
     _ = harness.start(try MiddlewareHarness.request(isReplayable: false))
     let outcome = harness.start(try MiddlewareHarness.request(timeouts: HTTPTimeouts(total: .seconds(50))))
     let error = try #require(outcome.error)
-    #expect(error.kind == .rateLimited && error.retryAfter == .seconds(50) && error.reached == .never)
-    #expect(error.status == nil && error.message.contains("for 50 s, until 1994-11-06T08:50:27Z"))
+    #expect(error.kind == .rateLimited)
+    #expect(error.retryAfter == .seconds(50))
+    #expect(error.reached == .never)
+    #expect(error.status == nil)
+    #expect(error.message.contains("for 50 s, until 1994-11-06T08:50:27Z"))
     harness.transport.expect(.json("{}"))
     harness.scheduler.advance(by: .seconds(5))
     let patient = harness.start(try MiddlewareHarness.request(timeouts: HTTPTimeouts(total: .seconds(50))))
     harness.scheduler.run()
-    #expect(patient.status == 200 && harness.scheduler.now == .seconds(50))
+    #expect(patient.status == 200)
+    #expect(harness.scheduler.now == .seconds(50))
     #expect(harness.transport.requests.last?.timeouts.total == .seconds(5))
   }
 
@@ -221,7 +230,8 @@ struct RateLimitMiddlewareTests {
     harness.transport.always(try Self.refusal(["Retry-After: 61"]))
     for _ in 1...2 {
       let error = try #require(harness.start(MiddlewareHarness.request()).error)
-      #expect(error.kind == .rateLimited && error.retryAfter == .seconds(61))
+      #expect(error.kind == .rateLimited)
+      #expect(error.retryAfter == .seconds(61))
     }
     #expect(harness.transport.requests.count == 1)
   }
@@ -230,8 +240,10 @@ struct RateLimitMiddlewareTests {
     let harness = harness()
     harness.transport.always(try Self.refusal())
     let error = #expect(throws: RequestError.self) { try harness.finish(MiddlewareHarness.request()).get() }
-    #expect(error?.kind == .rateLimited && error?.retryAfter == .seconds(4))
-    #expect(harness.transport.requests.count == 3 && harness.scheduler.now == .seconds(3))
+    #expect(error?.kind == .rateLimited)
+    #expect(error?.retryAfter == .seconds(4))
+    #expect(harness.transport.requests.count == 3)
+    #expect(harness.scheduler.now == .seconds(3))
   }
 
   @Test func `R4: refused requests are sent again within the budget`() throws {
@@ -247,7 +259,8 @@ struct RateLimitMiddlewareTests {
     harness.transport.expect(try Self.refusal(["Retry-After: 2"], status: 503))
     harness.transport.expect(.json("{}"))
     #expect(try harness.finish(MiddlewareHarness.request()).get().head.status == 200)
-    #expect(harness.scheduler.now == .seconds(9) && harness.transport.requests.count == 3)
+    #expect(harness.scheduler.now == .seconds(9))
+    #expect(harness.transport.requests.count == 3)
     harness.transport.always(try Self.refusal(["Retry-After: 61"]))
     #expect(harness.start(try MiddlewareHarness.request()).error?.kind == .rateLimited)
     #expect(harness.transport.requests.count == 4)
@@ -268,6 +281,7 @@ struct RateLimitMiddlewareTests {
     let outcome = harness.start(try MiddlewareHarness.request())
     outcome.dispose()
     harness.scheduler.run()
-    #expect(harness.transport.requests.count == 1 && outcome.result == nil)
+    #expect(harness.transport.requests.count == 1)
+    #expect(outcome.result == nil)
   }
 }

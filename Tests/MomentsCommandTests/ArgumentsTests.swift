@@ -13,7 +13,9 @@ struct ArgumentsTests {
     #expect(arguments.action == .timeline)
     #expect(arguments.userID == "0")
     #expect(arguments.endpoint == nil)
-    #expect(arguments.showsLikes && !arguments.showsJSON && !arguments.isVerbose)
+    #expect(arguments.showsLikes)
+    #expect(!arguments.showsJSON)
+    #expect(!arguments.isVerbose)
   }
 
   @Test func `every option is read, before and after the command`() throws {
@@ -27,7 +29,9 @@ struct ArgumentsTests {
     #expect(arguments.timeout == .milliseconds(2500))
     #expect(arguments.headers.map(\.name) == ["X-A", "X-B"])
     #expect(arguments.headers.map(\.value) == ["1", "2"])
-    #expect(arguments.showsJSON && !arguments.showsLikes && arguments.isVerbose)
+    #expect(arguments.showsJSON)
+    #expect(!arguments.showsLikes)
+    #expect(arguments.isVerbose)
   }
 
   @Test func `a value may follow an equals sign, and hold one itself`() throws {
@@ -39,7 +43,8 @@ struct ArgumentsTests {
 
   @Test func `a photo is named by its path, and may have a title`() throws {
     let arguments = try Arguments(["post-photo", "--title=a=b", "--", "--odd.jpg"])
-    #expect(arguments.action == .postPhoto(path: "--odd.jpg") && arguments.title == "a=b")
+    #expect(arguments.action == .postPhoto(path: "--odd.jpg"))
+    #expect(arguments.title == "a=b")
     #expect(try Arguments(["post-photo", "a"]).title == nil)
   }
 
@@ -57,7 +62,8 @@ struct ArgumentsTests {
     ]
     for (words, action) in commands {
       let arguments = try Arguments(words + ["--cache-dir", "/tmp/x"])
-      #expect(arguments.action == action && arguments.cacheFolder?.path == "/tmp/x")
+      #expect(arguments.action == action)
+      #expect(arguments.cacheFolder?.path == "/tmp/x")
       let error = #expect(throws: UsageError.self) { try Arguments(words) }
       #expect(error?.message.hasPrefix("'\(words[0])' needs --cache-dir") == true)
     }
@@ -133,7 +139,8 @@ struct ArgumentsTests {
     let error = try #require(throws: UsageError.self) {
       try Arguments(["--header", header, "--endpoint", "https://example.com/"])
     }
-    #expect(error.message.hasPrefix("--header: ") && error.message.contains("the transport's to set"))
+    #expect(error.message.hasPrefix("--header: "))
+    #expect(error.message.contains("the transport's to set"))
   }
 
   @Test func `a home folder that the shell has left alone is the environment's, and another name is a name`() throws {

@@ -12,7 +12,8 @@ struct ProgressBarTests {
 
   @Test func `the line says how much is done, at what rate, and what time is left`() {
     let line = ProgressBar.line("a.jpg", 3 << 20, of: 12 << 20, bytesPerSecond: 1.5 * 1_048_576, terminal(80))
-    #expect(line.hasPrefix("a.jpg  ███") && line.hasSuffix("░  25%  3.0 MiB of 12.0 MiB  1.5 MiB/s  6 s left"))
+    #expect(line.hasPrefix("a.jpg  ███"))
+    #expect(line.hasSuffix("░  25%  3.0 MiB of 12.0 MiB  1.5 MiB/s  6 s left"))
     let end = ProgressBar.line("a.jpg", 5, of: 5, bytesPerSecond: 2, terminal(80))
     #expect(end.hasSuffix("█  100%  5 B of 5 B  2 B/s"))
     let begin = ProgressBar.line("a.jpg", 0, of: 5, bytesPerSecond: nil, terminal(80))

@@ -19,7 +19,10 @@ import Testing
       ))
     let session = GetMomentsPageSession(client: try client(transport), withLikes: { false })
     let answer = try await session.getMomentsPage(userID: "7", page: 2).value
-    #expect(answer.curPage == 2 && answer.pageCount == 3 && !answer.over && answer.datas.isEmpty)
+    #expect(answer.curPage == 2)
+    #expect(answer.pageCount == 3)
+    #expect(!answer.over)
+    #expect(answer.datas.isEmpty)
     #expect(transport.onlyRequest?.bodyJSON?["variables"] == ["userID": "7", "page": 2, "withLikes": false])
     #expect(transport.onlyRequest?.operationName == "momentsPage")
     #expect(transport.onlyRequest?.isReplayable == true)
@@ -33,7 +36,8 @@ import Testing
       ))
     let session = GetMomentsConnectionSession(client: try client(transport))
     let answer = try await session.getMoments(userID: "7", first: 2, after: "c").value
-    #expect(answer.pageInfo == PageInfo(hasNextPage: false, hasPreviousPage: true) && answer.totalCount == 4)
+    #expect(answer.pageInfo == PageInfo(hasNextPage: false, hasPreviousPage: true))
+    #expect(answer.totalCount == 4)
     _ = try await session.getMoments(userID: "7", first: nil, after: nil).value
     #expect(
       transport.requests.map { $0.bodyJSON?["variables"] } == [
@@ -61,7 +65,8 @@ import Testing
       let transport = ScriptedTransport(always: .json(#"{"data": {"momentsPage": null}, "errors": \#(errors)}"#))
       let failure = await GetMomentsPageSession(client: try client(transport)).getMomentsPage(userID: "0", page: 1)
         .failure
-      #expect(failure?.kind == kind && failure?.operationName == "momentsPage")
+      #expect(failure?.kind == kind)
+      #expect(failure?.operationName == "momentsPage")
     }
   }
 }

@@ -33,7 +33,8 @@ import Testing
     let session = UpdateMomentLikeSession(client: try client(transport))
     let details = try await session.updateLike(true, momentID: "m0-0", fromUserID: "0", idempotencyKey: "key-1").value
     #expect(details == .fixture())
-    #expect(transport.onlyRequest?.isReplayable == true && transport.onlyRequest?.idempotencyKey == "key-1")
+    #expect(transport.onlyRequest?.isReplayable == true)
+    #expect(transport.onlyRequest?.idempotencyKey == "key-1")
     #expect(transport.onlyRequest?.bodyJSON?["variables"]?["momentID"] == "m0-0")
   }
 
@@ -64,7 +65,10 @@ import Testing
   @Test func `a handler in the place of a client gets the request as a value`() async throws {
     let session = UpdateMomentLikeSession { request in
       let variables = request.variables
-      #expect(variables.momentID == "m1-2" && variables.userID == "3" && variables.isLiked && variables.withLikes)
+      #expect(variables.momentID == "m1-2")
+      #expect(variables.userID == "3")
+      #expect(variables.isLiked)
+      #expect(variables.withLikes)
       return .just(.init(data: .init(updateMomentLike: .fixture(userID: "1"))))
     }
     let details = try await session.updateLike(true, momentID: "m1-2", fromUserID: "3").value

@@ -127,7 +127,8 @@ struct ReadmeTests {
   @Test func `the README's first sample reads a value from the real server and caches it`() async throws {
     let server = try await BFFServer.shared()
     let snapshot = try await Samples.ownOperation(endpoint: server.graphqlURL, bag: DisposeBag())
-    #expect(snapshot.value?.id == "0" && snapshot.source == .network)
+    #expect(snapshot.value?.id == "0")
+    #expect(snapshot.source == .network)
   }
 
   @Test func `the README has 200 lines at most`() throws {
@@ -161,7 +162,9 @@ struct ReadmeTests {
     let refusing = try RefusingPort()
     let unreachable = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1:\(refusing.port)/graphql")))
     let (user, _) = try await Samples.keptUsers(client: unreachable, api: unreachable, caches: caches)
-    #expect(user.value?.name == "Lin Wei" && user.source == .disk && user.errors.count == 1)
+    #expect(user.value?.name == "Lin Wei")
+    #expect(user.source == .disk)
+    #expect(user.errors.count == 1)
     let later = try Samples.keptTimelines(client: unreachable, caches: caches, bag: bag)
     #expect(try await later.getMoments(userID: "0", policy: .cacheOnly).value.value?.moments.count == 60)
   }
@@ -171,7 +174,8 @@ struct ReadmeTests {
     let server = try ScriptedServer(.answering { _ in answer })
     #expect(try await Samples.rename(below: server.url.appending(path: "api")).value == User(id: "7", name: "Wei"))
     let request = try #require(server.requests.first)
-    #expect(request.method == "PUT" && request.target == "/api/users/7%2Fb")
+    #expect(request.method == "PUT")
+    #expect(request.target == "/api/users/7%2Fb")
     #expect(request.body == Array(#"{"name":"Wei"}"#.utf8))
   }
 
@@ -310,11 +314,13 @@ struct ReadmeTests {
     let group = try JSONCoder().decode(SchemaTypesArticle.SearchResult.self, from: Data(other.utf8))
     #expect({ if case .other("Group") = group { true } else { false } }())
     let node = try await SchemaTypesArticle.GetNode(variables: .init(id: "m0-1")).data(on: client).value.node
-    #expect(node?.title == "Low-level programming" && node?.name == nil)
+    #expect(node?.title == "Low-level programming")
+    #expect(node?.name == nil)
     let since = Date(timeIntervalSince1970: 1_605_521_360)
     let variables = SchemaTypesArticle.MomentsSince.Variables(userID: "0", since: since)
     let moments = try await SchemaTypesArticle.MomentsSince(variables: variables).data(on: client).value.momentsSince
-    #expect(moments.map(\.id) == ["m0-0"] && moments.first?.createdAt == since)
+    #expect(moments.map(\.id) == ["m0-0"])
+    #expect(moments.first?.createdAt == since)
     let money = try JSONCoder().decode([SchemaTypesArticle.Money].self, from: Data(#"["12.50 EUR"]"#.utf8))
     #expect(try JSONCoder().encode(money) == Data(#"["12.5 EUR"]"#.utf8))
     #expect(throws: DecodingError.self) {
@@ -324,7 +330,8 @@ struct ReadmeTests {
 
   @Test func `the sample of a home screen joins three responses`() async throws {
     let home = try await home()
-    #expect(home.timeline.moments.count == 60 && home.friend?.name == "Émile O'Neill")
+    #expect(home.timeline.moments.count == 60)
+    #expect(home.friend?.name == "Émile O'Neill")
     #expect(try home.gallery.get().datas.count == 20)
   }
 
@@ -337,7 +344,8 @@ struct ReadmeTests {
       updateMomentLikeSession: UpdateMomentLikeSession { _ in .never() })
     let late = RequestError(.timedOut, "Late.")
     let missing = try await Samples.home(in: repo, friend: .error(late), gallery: .error(late)).value
-    #expect(missing.friend == nil && missing.timeline == fixture)
+    #expect(missing.friend == nil)
+    #expect(missing.timeline == fixture)
   }
 
   @Test func `the part of the home screen that has to be there fails the whole`() async throws {
@@ -385,7 +393,8 @@ struct ReadmeTests {
     let transport = LiveDataArticle.scripted(&scripted)
     let events = Monitor(0)
     LiveDataArticle.watch(on: scripted, bag: bag, show: { _ in }, fetchTimeline: { events.update { $0 += 1 } })
-    #expect(events.value == 2 && transport.failures.isEmpty)
+    #expect(events.value == 2)
+    #expect(transport.failures.isEmpty)
   }
 
   @Test func `the sample of responses in parts shows each moment's views in the end`() async throws {

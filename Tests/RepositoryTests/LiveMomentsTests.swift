@@ -66,13 +66,16 @@ import Testing
     let sessions = FixtureSessions()
     let repo = MomentsRepo(getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions)
     let following = Recorder(repo.followLikes(userID: "0"))
-    #expect(following.take().isEmpty && following.error.value == nil && !following.isCompleted.value)
+    #expect(following.take().isEmpty)
+    #expect(following.error.value == nil)
+    #expect(!following.isCompleted.value)
   }
 
   @Test func `the session passes on what the connection does, and whole moments`() throws {
     let moment = Self.moment("a", likers: ["1"])
     let session = MomentLikedSession(sessionHandler: { request in
-      #expect(request.variables.userID == "0" && request.variables.withLikes)
+      #expect(request.variables.userID == "0")
+      #expect(request.variables.withLikes)
       let data = MomentLikedSession.Session.ResponseData(momentLiked: moment)
       let events: [MomentLikedSession.Response] = [.connected, .value(GraphQLResponse(data: data)), .reconnected]
       return .from(events)

@@ -118,7 +118,8 @@ import Testing
       }
     }
     let parts = try JSONCoder().decode(Parts.self, from: Data("{}".utf8))
-    #expect(parts.direct == .null && parts.optional == nil)
+    #expect(parts.direct == .null)
+    #expect(parts.optional == nil)
   }
 
   @Test func `a container that is requested twice is the same one`() throws {
@@ -206,7 +207,8 @@ import Testing
     let text = Data("{\(members.joined(separator: ","))}".utf8)
     struct First: Decodable { var k0: Int; var k1: Int }
     let first = try JSONCoder().decode(First.self, from: text)
-    #expect(first.k0 == -1 && first.k1 == -2)
+    #expect(first.k0 == -1)
+    #expect(first.k1 == -2)
     #expect(try JSONCoder().decode([String: Int].self, from: text)["k0"] == -1)
   }
 }

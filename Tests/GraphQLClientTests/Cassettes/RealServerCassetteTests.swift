@@ -54,7 +54,8 @@ import Testing
     let recorded = try await record(run)
     let replayed = try await replay { try await run($0) }
     #expect(recorded == replayed)
-    #expect(recorded.0.moments.count == 60 && recorded.2.contains("Tea & 茶"))
+    #expect(recorded.0.moments.count == 60)
+    #expect(recorded.2.contains("Tea & 茶"))
   }
 
   @Test func `the file of a run can be read and reviewed`() async throws {
@@ -102,7 +103,8 @@ import Testing
     try recorder.finish()
     #expect(codings.seen.withLock { $0 } == ["gzip"])
     let text = try folder.text()
-    #expect(text.contains(#""getMomentsDetailsByUserID": {"#) && !text.lowercased().contains("content-encoding"))
+    #expect(text.contains(#""getMomentsDetailsByUserID": {"#))
+    #expect(!text.lowercased().contains("content-encoding"))
     let replayed = try await replay { try await GetMomentsByUserIDSession(client: $0).getMoments(userID: "0").value }
     #expect(replayed == details)
   }
@@ -166,7 +168,8 @@ import Testing
     var client = try client(RecordingTransport(SocketTransport(), to: folder.file), server.graphqlURL)
     client.graphQL.live = .webSocket()
     let error = await Countdown(1).data(on: client).failure
-    #expect(error?.kind == .invalidRequest && error?.message.contains("opens no WebSockets") == true)
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.contains("opens no WebSockets") == true)
   }
 
   private static let golden = """

@@ -60,7 +60,9 @@ import Testing
     try await record([("7", "Wei"), ("8", "Mei")])
     let (transport, client) = try replaying(.strict)
     let error = await GetUser(variables: .init(id: "8")).data(on: client).failure
-    #expect(error?.kind == .notRecorded && error?.reached == .never && error?.operationName == "getUser")
+    #expect(error?.kind == .notRecorded)
+    #expect(error?.reached == .never)
+    #expect(error?.operationName == "getUser")
     let mismatch = try #require(error?.cause as? CassetteMismatch)
     #expect(mismatch.nearest == 0 && mismatch.differences == [#"body.variables.id: recorded "7", requested "8""#])
     #expect(try await name("7", on: client) == "Wei")
@@ -107,7 +109,8 @@ import Testing
     #expect(try await name("7", on: client) == "Wei later")
     #expect(transport.failures == [])
     let error = await GetUser(variables: .init(id: "7")).data(on: client).failure
-    #expect(error?.message.contains("all of its exchanges were used before") == true && transport.failures.count == 1)
+    #expect(error?.message.contains("all of its exchanges were used before") == true)
+    #expect(transport.failures.count == 1)
   }
 
   @Test func `the nearest exchange is one of the same operation`() async throws {
@@ -156,8 +159,11 @@ import Testing
     try await folder.record(.get("https://h.example/"), response: .failure(error))
     let (transport, _) = try replaying(.strict)
     let replayed = await transport.send(try .get("https://h.example/")).collect(upTo: 9).failure
-    #expect(replayed?.kind == .rateLimited && replayed?.reached == .rejected && replayed?.status == 429)
-    #expect(replayed?.retryAfter == .milliseconds(1500) && replayed?.message == error.message)
+    #expect(replayed?.kind == .rateLimited)
+    #expect(replayed?.reached == .rejected)
+    #expect(replayed?.status == 429)
+    #expect(replayed?.retryAfter == .milliseconds(1500))
+    #expect(replayed?.message == error.message)
     #expect(replayed?.excerpt == "later")
   }
 
@@ -166,12 +172,14 @@ import Testing
     try await folder.record(.get("https://h.example/"), response: cut)
     let (transport, _) = try replaying(.strict)
     let observer = TestScheduler().observe(transport.send(try .get("https://h.example/")))
-    #expect(observer.elements.last == .body(Data(#"{"a": "#.utf8)) && observer.elements.count == 2)
+    #expect(observer.elements.last == .body(Data(#"{"a": "#.utf8)))
+    #expect(observer.elements.count == 2)
     guard case .error(let end as RequestError)? = observer.events.last?.event else {
       Issue.record("It does not fail: \(observer.events)")
       return
     }
-    #expect(end.kind == .connectionLost && end.reached == .maybe)
+    #expect(end.kind == .connectionLost)
+    #expect(end.reached == .maybe)
   }
 
   @Test func `a refused connection is recorded without the port, which is another each time`() async throws {
@@ -191,7 +199,8 @@ import Testing
     let scheduler = TestScheduler()
     let transport = ReplayingTransport(try Cassette(contentsOf: folder.file), scheduler: scheduler)
     let observer = scheduler.observe(transport.send(request))
-    #expect(observer.elements.last == .body(Data("data: 1\n\n".utf8)) && observer.events.count == 2)
+    #expect(observer.elements.last == .body(Data("data: 1\n\n".utf8)))
+    #expect(observer.events.count == 2)
     scheduler.run()
     #expect(observer.events.count == 3)  // The idle deadline ends it, as it would have ended the real one.
   }

@@ -61,7 +61,8 @@ import Testing
   func `a text that is no path, or leaves the base, throws and sends nothing`(path: String) async throws {
     let transport = ScriptedTransport(always: .json("{}"))
     let error = await Send(path: path, parameters: NoParameters()).get(on: try client(transport)).failure
-    #expect(error?.kind == .invalidRequest && !(error?.cause is WrongSettings))
+    #expect(error?.kind == .invalidRequest)
+    #expect(!(error?.cause is WrongSettings))
     #expect(transport.requests.isEmpty)
   }
 
@@ -114,8 +115,10 @@ import Testing
       observer: RequestObservers([]), responseBodyLimit: 24, encoder: FoundationJSON(), decoder: FoundationJSON())
     let get: @Sendable () -> Observable<User> = { GetUser().get(on: client) }
     #expect(try await get().value == User())
-    #expect(client.observer is RequestObservers && client.responseBodyLimit == 24)
-    #expect(client.encoder is FoundationJSON && client.decoder is FoundationJSON)
+    #expect(client.observer is RequestObservers)
+    #expect(client.responseBodyLimit == 24)
+    #expect(client.encoder is FoundationJSON)
+    #expect(client.decoder is FoundationJSON)
   }
 
   @Test func `a session that makes its own request may use the same checked path below the base URL`() throws {

@@ -59,7 +59,9 @@ struct SessionDownloadTests {
     #expect(request.method == "GET" && request.target == "/photos/7" && request["Accept"] == "*/*")
     #expect(request["Authorization"] == "Bearer \(canary)" && request["traceparent"] == nil)
     let summary = try #require(observer.all.withLock { $0 }.first)
-    #expect(summary.outcome.label == "succeeded" && summary.receivedBytes == body.utf8.count && summary.status == 200)
+    #expect(summary.outcome.label == "succeeded")
+    #expect(summary.receivedBytes == body.utf8.count)
+    #expect(summary.status == 200)
     try FileManager.default.removeItem(at: folder)
   }
 
@@ -109,7 +111,9 @@ struct SessionDownloadTests {
     let location = "https://photos.example.com/\(canary)/7"
     let server = try ScriptedServer(.answering { _ in RawResponse(302, headers: [("Location", location)]) })
     let error = try #require(await client(server).download(GetPhoto(), to: file).failure)
-    #expect(error.kind == .redirectRefused && error.status == 302 && error.operationName == "GetPhoto")
+    #expect(error.kind == .redirectRefused)
+    #expect(error.status == 302)
+    #expect(error.operationName == "GetPhoto")
     #expect(error.message.contains("'https://photos.example.com:443'"))
     #expect(observer.all.withLock { $0 }.map(\.outcome.label) == ["redirect refused"])
     #expect(try contents == [])
@@ -137,7 +141,8 @@ struct SessionDownloadTests {
     _ = try await client.download(Render(parameters: ["a": "b"], path: "render"), method: .post, to: file).value
     #expect(server.requests.map { "\($0.method) \(String(decoding: $0.body, as: UTF8.self))" } == [#"POST {"a":"b"}"#])
     let error = await client.download(Render(parameters: [:], path: "../render"), to: file).failure
-    #expect(error?.kind == .invalidRequest && error?.operationName == "Render")
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.operationName == "Render")
     #expect(server.requests.count == 1)
     try FileManager.default.removeItem(at: folder)
   }

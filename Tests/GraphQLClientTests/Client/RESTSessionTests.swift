@@ -37,7 +37,8 @@ import Testing
     }
     _ = try await Change().put(on: client(transport)).value
     let request = try #require(transport.onlyRequest)
-    #expect(request.query == "dry=1" && request.bodyText == #"{"a":1,"b":"x y"}"#)
+    #expect(request.query == "dry=1")
+    #expect(request.bodyText == #"{"a":1,"b":"x y"}"#)
     #expect(request.operationName == "Change" && request.headers["Content-Type"] == "application/json")
   }
 
@@ -105,7 +106,9 @@ import Testing
     }
     let error = await Ask(tenant: tenant).get(on: try client(transport)).failure
     if tenant.contains("\n") {
-      #expect(error?.kind == .invalidRequest && error?.operationName == "Ask" && !(error?.cause is WrongSettings))
+      #expect(error?.kind == .invalidRequest)
+      #expect(error?.operationName == "Ask")
+      #expect(!(error?.cause is WrongSettings))
       #expect(transport.requests.isEmpty)
     } else {
       #expect(error == nil && transport.onlyRequest?.headers["X-Tenant"] == tenant)
@@ -158,7 +161,8 @@ import Testing
     let session = Send(parameters: Bad())
     for method in [HTTPMethod.get, .post] {
       let error = try await client(transport).send(session, method: method).failure
-      #expect(error?.kind == .invalidRequest && !(error?.cause is WrongSettings))
+      #expect(error?.kind == .invalidRequest)
+      #expect(!(error?.cause is WrongSettings))
       #expect(error?.message.contains("list[1]") == true)
     }
     #expect(transport.requests.isEmpty)

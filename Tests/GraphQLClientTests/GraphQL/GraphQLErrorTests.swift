@@ -85,7 +85,8 @@ import Testing
         let error = try await errors("[{\"message\": \"\(long)\", \(rest)}]")[0]
         #expect(size(of: error) <= 4096)
         #expect(error.code == "X")
-        #expect(error.message.hasPrefix("早早") && error.message.hasSuffix("…"))
+        #expect(error.message.hasPrefix("早早"))
+        #expect(error.message.hasSuffix("…"))
         #expect(!error.path.isEmpty)
       }
     }
@@ -97,7 +98,8 @@ import Testing
     for (extensions, code) in [(large, "X"), ("{\"code\": \(list)}", nil), (list, nil)] {
       let error = try await errors(#"[{"extensions": \#(extensions), "message": "m", "path": \#(list)}]"#)[0]
       #expect(error.extensions == (code.map { ["code": .string($0)] } ?? [:]))
-      #expect(error.message == "m" && error.path == Array(repeating: .index(1), count: 32))
+      #expect(error.message == "m")
+      #expect(error.path == Array(repeating: .index(1), count: 32))
     }
   }
 
@@ -134,7 +136,8 @@ import Testing
     let shown = "\(error) \(GraphQLErrors([error])) \(error.pathText)"
     #expect(shown.contains(#"a\u{1B}[2J\u{9B}\n\u{202E}b"#))
     for scalar in shown.unicodeScalars {
-      #expect(scalar.properties.generalCategory != .control && scalar != "\u{202E}")
+      #expect(scalar.properties.generalCategory != .control)
+      #expect(scalar != "\u{202E}")
     }
   }
 

@@ -62,7 +62,8 @@ import Testing
     let seen = harness.subscribe()
     defer { seen.dispose() }
     let request = try harness.last.request
-    #expect(request.url.host == "abc123.appsync-realtime-api.us-east-1.amazonaws.com" && request.url.scheme == "wss")
+    #expect(request.url.host == "abc123.appsync-realtime-api.us-east-1.amazonaws.com")
+    #expect(request.url.scheme == "wss")
     #expect(request.url.path == "/graphql" && request.subprotocols == ["graphql-ws"])
     #expect(
       try request.query("header")
@@ -84,7 +85,8 @@ import Testing
       #expect(
         try request.query("header")
           == ["host": "abc123.appsync-api.us-east-1.amazonaws.com", "Authorization": "to+ken/1??>>"])
-      #expect(!request.headers.contains("Authorization") && !request.headers.contains("x-api-key"))
+      #expect(!request.headers.contains("Authorization"))
+      #expect(!request.headers.contains("x-api-key"))
       #expect(request.url.query?.contains("+") == false)
     }
   }
@@ -112,7 +114,8 @@ import Testing
   @Test func `without a token and a key nothing is sent, and the error says what is missing`() throws {
     let harness = try Harness(fields: [:])
     let seen = harness.subscribe()
-    #expect(seen.state.value.error?.kind == .invalidRequest && harness.sockets.attempts.isEmpty)
+    #expect(seen.state.value.error?.kind == .invalidRequest)
+    #expect(harness.sockets.attempts.isEmpty)
     #expect(seen.state.value.error?.message.contains("x-api-key") == true)
   }
 
@@ -126,7 +129,9 @@ import Testing
     attempt.acknowledge(milliseconds: 300_000)
     harness.advance(0)
     let start = try #require(attempt.messages.first)
-    #expect(start["type"] == "start" && attempt.messages.count == 1 && attempt.state.value.pings == 0)
+    #expect(start["type"] == "start")
+    #expect(attempt.messages.count == 1)
+    #expect(attempt.state.value.pings == 0)
     let data = try JSONValue(json: try #require(start["payload"]?["data"]?.stringValue))
     #expect(data["variables"] == ["start": 3, "delayMs": 0])
     #expect(data["query"]?.stringValue?.hasPrefix("subscription countdown") == true)
@@ -154,16 +159,19 @@ import Testing
     harness.advance(299)
     attempt.send(#"{"type":"ka"}"#)
     harness.advance(299)
-    #expect(!attempt.isDisposed && attempt.state.value.pings == 0)
+    #expect(!attempt.isDisposed)
+    #expect(attempt.state.value.pings == 0)
     harness.advance(1)
-    #expect(attempt.isDisposed && attempt.closeCode == 4499)
+    #expect(attempt.isDisposed)
+    #expect(attempt.closeCode == 4499)
     harness.advance(1)
     let next = try harness.last
     #expect(next !== attempt)
     next.acknowledge(milliseconds: 10_000)
     next.send(#"{"type":"start_ack","id":"\#(next.ids[0])"}"#)
     harness.advance(9)
-    #expect(seen.elements.last == .reconnected && !next.isDisposed)
+    #expect(seen.elements.last == .reconnected)
+    #expect(!next.isDisposed)
     harness.advance(1)
     #expect(next.isDisposed)
   }
@@ -207,10 +215,13 @@ import Testing
       method: .post, url: harness.client.baseURL, body: Data(body.utf8), isReplayable: true)
     let seen = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
     harness.advance(0)
-    #expect(seen.state.value.error?.kind == .invalidRequest && attempt.ids.count == 1 && !attempt.isDisposed)
+    #expect(seen.state.value.error?.kind == .invalidRequest)
+    #expect(attempt.ids.count == 1)
+    #expect(!attempt.isDisposed)
     attempt.next(attempt.ids[0], 1)
     harness.advance(0)
-    #expect(sibling.elements.last == .value(1) && sibling.state.value.error == nil)
+    #expect(sibling.elements.last == .value(1))
+    #expect(sibling.state.value.error == nil)
   }
 
   @Test func `an operation's errors end it alone, and have AppSync's types as codes`() throws {

@@ -44,7 +44,8 @@ import Testing
     attempt.next(attempt.ids[4], 8)
     harness.settle()
     #expect(first.elements == [.connected, .value(7)] && second.elements.suffix(2) == [.reconnected, .value(8)])
-    #expect(harness.sockets.attempts.count == 1 && !attempt.isDisposed)
+    #expect(harness.sockets.attempts.count == 1)
+    #expect(!attempt.isDisposed)
     // A value shows that it is accepted.
     attempt.send(refusal(attempt.ids[4], code))
     harness.settle()
@@ -61,7 +62,8 @@ import Testing
     harness.advance(1)
     attempt.send(refusal(attempt.ids[2]))
     harness.settle()
-    #expect(second.state.value.error?.kind == .graphQL && first.state.value.error == nil)
+    #expect(second.state.value.error?.kind == .graphQL)
+    #expect(first.state.value.error == nil)
     let request = try HTTPRequest(
       method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
     let mutation = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
@@ -90,7 +92,9 @@ import Testing
     #expect(next.ids.count == 2)
     next.pong()
     harness.advance(5)
-    #expect(next.ids.count == 2 && second.elements.last == .connected && first.elements.last == .reconnected)
+    #expect(next.ids.count == 2)
+    #expect(second.elements.last == .connected)
+    #expect(first.elements.last == .reconnected)
   }
 
   @Test func `the errors of a shared socket have each operation's own name`() throws {
@@ -103,7 +107,8 @@ import Testing
     #expect(try harness.last.request.operationName == nil)
     try harness.last.fail(RequestError(.cannotConnect, "Refused."))
     harness.settle()
-    #expect(first.state.value.error?.operationName == "countdown" && other.state.value.error?.operationName == "liked")
+    #expect(first.state.value.error?.operationName == "countdown")
+    #expect(other.state.value.error?.operationName == "liked")
     guard case .disconnected(let error, _) = other.elements.first else {
       Issue.record("\(other.elements)")
       return
@@ -123,7 +128,8 @@ import Testing
     for count in 1...3 {
       try harness.last.refuse(status: status, retryAfter: .seconds(5))
       harness.advance(4.9)
-      #expect(harness.sockets.attempts.count == count && seen.state.value.error == nil)
+      #expect(harness.sockets.attempts.count == count)
+      #expect(seen.state.value.error == nil)
       harness.advance(8.1)
       #expect(harness.sockets.attempts.count == count + 1)
     }
@@ -149,7 +155,8 @@ import Testing
         status: status, headers: ["Content-Type": "application/graphql-response+json", "Retry-After": "2"], body: body))
     harness.transport.always(.any, StreamLiveTests.Format.eventStream.response([1]))
     let seen = harness.run()
-    #expect(harness.transport.requests.count == 2 && seen.state.value.isCompleted)
+    #expect(harness.transport.requests.count == 2)
+    #expect(seen.state.value.isCompleted)
   }
 
   @Test
@@ -166,7 +173,8 @@ import Testing
     }
     #expect(seen.elements == [])
     harness.advance(1)
-    #expect(seen.elements == [.connected] && !attempt.isDisposed)
+    #expect(seen.elements == [.connected])
+    #expect(!attempt.isDisposed)
     // Those that come later, too.
     let second = harness.subscribe()
     harness.advance(5)
@@ -183,7 +191,8 @@ import Testing
     attempt.acknowledge()
     attempt.strayPong()
     harness.settle()
-    #expect(seen.elements == [] && attempt.state.value.pings == 1)
+    #expect(seen.elements == [])
+    #expect(attempt.state.value.pings == 1)
     // A second ping is sent while the first is on its way: the connection was silent.
     harness.advance(9)
     attempt.send(#"{"type":"ka"}"#)
@@ -207,7 +216,9 @@ import Testing
     let seen = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
     harness.advance(1)
     try harness.last.acknowledge()
-    #expect(harness.sockets.attempts.count == 2 && seen.state.value.error == nil && other.state.value.error == nil)
+    #expect(harness.sockets.attempts.count == 2)
+    #expect(seen.state.value.error == nil)
+    #expect(other.state.value.error == nil)
     #expect(try harness.last.ids.count == 2)
   }
 

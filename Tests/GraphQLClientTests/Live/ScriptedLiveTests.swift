@@ -25,8 +25,11 @@ import Testing
     let seen = Seen(Countdown(2).subscribe(on: client).map { event in event.map { $0.data.countdown } })
     #expect(seen.elements == [.connected, .value(2)])
     scheduler.advance(by: .seconds(5))
-    #expect(seen.elements.suffix(2) == [.reconnected, .value(1)] && seen.state.value.isCompleted)
-    #expect(transport.subscriptions.count == 1 && transport.failures.isEmpty && transport.liveCancellations == 0)
+    #expect(seen.elements.suffix(2) == [.reconnected, .value(1)])
+    #expect(seen.state.value.isCompleted)
+    #expect(transport.subscriptions.count == 1)
+    #expect(transport.failures.isEmpty)
+    #expect(transport.liveCancellations == 0)
   }
 
   @Test func `a subscription that is not in the script fails, and one that stays is cancelled by its observer`() throws
@@ -38,7 +41,8 @@ import Testing
     #expect(transport.failures.count == 1)
     transport.alwaysLive(.any, [.connected])
     let seen = Seen(Countdown(1).subscribe(on: client))
-    #expect(seen.elements == [.connected] && !seen.state.value.isEnded)
+    #expect(seen.elements == [.connected])
+    #expect(!seen.state.value.isEnded)
     seen.dispose()
     #expect(transport.liveCancellations == 1)
   }
@@ -59,7 +63,9 @@ import Testing
       Issue.record("\(seen.elements)")
       return
     }
-    #expect(error.graphQLErrors.first?.message == "no" && error.operationName == "countdown")
-    #expect(seen.state.value.error?.kind == .undecodable && seen.state.value.error?.operationName == "countdown")
+    #expect(error.graphQLErrors.first?.message == "no")
+    #expect(error.operationName == "countdown")
+    #expect(seen.state.value.error?.kind == .undecodable)
+    #expect(seen.state.value.error?.operationName == "countdown")
   }
 }

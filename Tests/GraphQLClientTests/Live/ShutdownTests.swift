@@ -22,7 +22,8 @@ import Testing
     let goodbye = attempt.messages.suffix(2)
     #expect(goodbye.map { $0["type"] } == ["complete", "complete"])
     #expect(goodbye.compactMap { $0["id"]?.stringValue } == attempt.ids)
-    #expect(attempt.closeCode == 1000 && attempt.isDisposed)
+    #expect(attempt.closeCode == 1000)
+    #expect(attempt.isDisposed)
     attempt.next(attempt.ids[0], 1)
     harness.settle()
     for seen in [first, second] {
@@ -43,7 +44,9 @@ import Testing
     let isDone = harness.sockets.shutDown()
     harness.settle()
     #expect(isDone())
-    #expect(attempt.isDisposed && attempt.closeCode == (isUpgraded ? 1000 : nil) && attempt.messages.isEmpty)
+    #expect(attempt.isDisposed)
+    #expect(attempt.closeCode == (isUpgraded ? 1000 : nil))
+    #expect(attempt.messages.isEmpty)
     #expect(seen.state.value.error?.cause is TransportShutdown)
     harness.advance(600)
     #expect(harness.sockets.attempts.count == 1)
@@ -72,7 +75,8 @@ import Testing
     let isDone = harness.sockets.shutDown()
     harness.settle()
     #expect(isDone())
-    #expect(attempt.closeCode == 1000 && attempt.isDisposed)
+    #expect(attempt.closeCode == 1000)
+    #expect(attempt.isDisposed)
     #expect(try SocketHarness().sockets.shutDown()())
   }
 
@@ -81,7 +85,8 @@ import Testing
     let seen = harness.subscribe()
     try harness.last.fail(RequestError(.cannotConnect, "The transport was shut down.", cause: TransportShutdown()))
     harness.settle()
-    #expect(seen.state.value.error?.kind == .cannotConnect && seen.state.value.error?.cause is TransportShutdown)
+    #expect(seen.state.value.error?.kind == .cannotConnect)
+    #expect(seen.state.value.error?.cause is TransportShutdown)
     harness.advance(600)
     #expect(harness.sockets.attempts.count == 1)
   }
@@ -114,7 +119,9 @@ import Testing
     #expect(clock.now - start < .seconds(1))
     for seen in all {
       let error = try await seen.state.wait { $0.isEnded }.error
-      #expect(error?.kind == .connectionLost && error?.cause is TransportShutdown && error?.operationName == "liked")
+      #expect(error?.kind == .connectionLost)
+      #expect(error?.cause is TransportShutdown)
+      #expect(error?.operationName == "liked")
     }
     try await server.waitForSubscribers { $0 == 0 }
     if way == .webSocket {

@@ -83,7 +83,8 @@ import Testing
     #expect(request.method == .post && request.headers["Content-Type"] == "application/json")
     let accept = request.headers["Accept"] ?? ""
     #expect(accept.hasPrefix(format == .eventStream ? "text/event-stream" : "multipart/mixed;boundary"))
-    #expect(request.timeouts.idle == .seconds(45) && request.mayOutlastTotal(HTTPResponseHead(status: 200)))
+    #expect(request.timeouts.idle == .seconds(45))
+    #expect(request.mayOutlastTotal(HTTPResponseHead(status: 200)))
     #expect(harness.transport.failures.isEmpty)
   }
 
@@ -93,7 +94,8 @@ import Testing
     harness.transport.expect(.any, format.response([3, 2, 1]).inPieces(of: size))
     let seen = harness.run()
     #expect(seen.elements == [.connected, .value(3), .value(2), .value(1)])
-    #expect(seen.state.value.isCompleted && harness.transport.requests.count == 1)
+    #expect(seen.state.value.isCompleted)
+    #expect(harness.transport.requests.count == 1)
   }
 
   @Test(arguments: Format.allCases, [true, false])
@@ -149,7 +151,8 @@ import Testing
     let harness = try Harness(.eventStream, tokens: provider)
     harness.transport.always(.any, .response(status: status))
     let seen = harness.run()
-    #expect(harness.transport.requests.count == 2 && seen.state.value.error?.status == status)
+    #expect(harness.transport.requests.count == 2)
+    #expect(seen.state.value.error?.status == status)
   }
 
   @Test(arguments: Format.allCases, ["UNAUTHENTICATED", "SUBSCRIPTION_JWT_EXPIRED"])
@@ -169,7 +172,8 @@ import Testing
     harness.transport.always(.any, format.response([2]))
     let seen = harness.run()
     #expect(harness.transport.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new"])
-    #expect(seen.elements.compactMap(\.value) == [3, 2] && seen.state.value.isCompleted)
+    #expect(seen.elements.compactMap(\.value) == [3, 2])
+    #expect(seen.state.value.isCompleted)
   }
 
   @Test(arguments: Format.allCases)
@@ -201,7 +205,8 @@ import Testing
     harness.scheduler.advance(by: .seconds(30))
     #expect(harness.transport.requests.count == 1)
     harness.scheduler.advance(by: .seconds(1))
-    #expect(harness.transport.requests.count == 2 && seen.state.value.isCompleted)
+    #expect(harness.transport.requests.count == 2)
+    #expect(seen.state.value.isCompleted)
   }
 
   @Test(arguments: Format.allCases)
@@ -214,7 +219,8 @@ import Testing
       let headers = HTTPHeaders([try HTTPField(name: "Content-Type", value: type)])
       harness.transport.always(.any, .response(headers: headers, body: Data(body.utf8)))
       let error = harness.run().state.value.error
-      #expect(error?.kind == kind && harness.transport.requests.count == 1)
+      #expect(error?.kind == kind)
+      #expect(harness.transport.requests.count == 1)
       if type == "text/html" { #expect(error?.message.contains("text/html") == true) }
     }
   }
@@ -277,7 +283,8 @@ import Testing
     }
     // `payload: null` is the end, also before the last delimiter.
     let (ended, _) = try seen(body(value, #"{"payload":null}"#))
-    #expect(ended.elements == [.connected, .value(3)] && ended.state.value.isCompleted)
+    #expect(ended.elements == [.connected, .value(3)])
+    #expect(ended.state.value.isCompleted)
     // With errors, it is a failure.
     let (failed, once) = try seen(
       body(value, #"{"payload":null,"errors":[{"message":"no","extensions":{"code":"SUBSCRIPTION_EXECUTION_ERROR"}}]}"#)
@@ -291,7 +298,8 @@ import Testing
     ] {
       let (again, harness) = try seen(
         body("{}", value, #"{"payload":null,"errors":[{"message":"m","extensions":{"code":"\#(code)"}}]}"#))
-      #expect(harness.transport.requests.count == 2 && again.state.value.isCompleted)
+      #expect(harness.transport.requests.count == 2)
+      #expect(again.state.value.isCompleted)
       #expect(again.elements.suffix(2) == [.reconnected, .value(9)])
     }
     // The last delimiter alone is the end, too.
@@ -332,7 +340,8 @@ import Testing
     harness.scheduler.advance(by: .zero)
     #expect(harness.transport.cancellations == 1)
     harness.scheduler.advance(by: .seconds(600))
-    #expect(harness.transport.requests.count == 1 && harness.scheduler.pendingCount == 0)
+    #expect(harness.transport.requests.count == 1)
+    #expect(harness.scheduler.pendingCount == 0)
   }
 
   @Test(arguments: Format.allCases)
@@ -354,7 +363,9 @@ import Testing
         body.hasPrefix("{") ? ["Content-Type": "application/json"] : Format.eventStream.contentType
       harness.transport.always(.any, .response(headers: type, body: Data(body.utf8)))
       let error = try #require(harness.run().state.value.error)
-      #expect(error.kind == .graphQL && !"\(error)".contains(canary) && !"\(error.graphQLErrors)".contains(canary))
+      #expect(error.kind == .graphQL)
+      #expect(!"\(error)".contains(canary))
+      #expect(!"\(error.graphQLErrors)".contains(canary))
     }
   }
 }

@@ -69,7 +69,9 @@ struct ConnectionObservationTests {
     for summary in summaries {
       let connectTime = try #require(summary.connectTime)
       let firstByteTime = try #require(summary.firstByteTime)
-      #expect(connectTime > .zero && connectTime <= firstByteTime && firstByteTime <= summary.duration)
+      #expect(connectTime > .zero)
+      #expect(connectTime <= firstByteTime)
+      #expect(firstByteTime <= summary.duration)
     }
   }
 

@@ -90,7 +90,8 @@ struct GraphQLChallengeTests {
       baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
       middlewares: [AuthMiddleware(provider, challenge: .graphQL)])
     let failure = try #require(await Like().post(on: client).failure)
-    #expect(failure.kind == error.kind && failure.status == error.status)
+    #expect(failure.kind == error.kind)
+    #expect(failure.status == error.status)
     #expect(failure.isUnauthenticated == isRefused)
   }
 

@@ -211,7 +211,8 @@ struct PinnedAccountTests {
     held.open()
     #expect(try await other.error == nil)
     let error = try await outcome.error
-    #expect(error?.kind == .cancelled && error?.reached == .never)
+    #expect(error?.kind == .cancelled)
+    #expect(error?.reached == .never)
     #expect(server.requests.count == 1)
   }
 }

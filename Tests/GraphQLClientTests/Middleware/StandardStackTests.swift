@@ -111,7 +111,8 @@ struct StandardStackTests {
     #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer a-token"])
     let none = AuthMiddleware(InMemoryTokenProvider(nil) { _ in .empty() })
     let types = clients[0].middlewares.authenticating(by: none).map { "\(type(of: $0))" }
-    #expect(types.filter { $0 == "AuthMiddleware" }.count == 1 && types.last == "CircuitBreakerMiddleware")
+    #expect(types.filter { $0 == "AuthMiddleware" }.count == 1)
+    #expect(types.last == "CircuitBreakerMiddleware")
     #expect([any HTTPMiddleware]().authenticating(by: none).count == 1)
   }
 
@@ -175,7 +176,8 @@ struct StandardStackTests {
     #expect(transport.requests.map(\.url.host) == ["127.0.0.1", "127.0.0.2"])
     #expect(ears.ends.withLock { $0.map(\.attemptCount) } == [2])
     for text in [logged.withLock { $0 }, ears.text.withLock { $0 }] {
-      #expect(text.contains("'<redacted>' is wrong") && !text.contains("canary"))
+      #expect(text.contains("'<redacted>' is wrong"))
+      #expect(!text.contains("canary"))
     }
   }
 
@@ -228,7 +230,9 @@ struct StandardStackTests {
     let response = try await Ping().post(on: client).value
     #expect(response.data.getMomentsDetailsByUserID.moments.count == 1)
     let end = try #require(ears.ends.withLock { $0.first })
-    #expect(end.attemptCount == 3 && end.status == 200 && end.outcome.label == "succeeded")
+    #expect(end.attemptCount == 3)
+    #expect(end.status == 200)
+    #expect(end.outcome.label == "succeeded")
     #expect(server.requests.count == 3 && server.requests.allSatisfy { $0["traceparent"] == nil })
   }
 
@@ -262,7 +266,8 @@ struct StandardStackTests {
     } catch {
       var text = "\(error)"
       dump(error, to: &text)
-      #expect(text.contains("'<redacted>' is wrong") && !text.contains("canary"))
+      #expect(text.contains("'<redacted>' is wrong"))
+      #expect(!text.contains("canary"))
     }
     #expect(ears.text.withLock { $0.contains("'<redacted>' is wrong") && !$0.contains("canary") })
   }
@@ -296,7 +301,8 @@ struct StandardStackTests {
     #expect(server.requests.last?["Authorization"]?.hasPrefix("Bearer canary-token") == true)
     #expect(text.contains(Redactor.placeholder))
     for text in [text, logged.withLock { $0 }, ears.text.withLock { $0 }] {
-      #expect(!text.isEmpty && !text.contains("canary"))
+      #expect(!text.isEmpty)
+      #expect(!text.contains("canary"))
     }
   }
 }

@@ -13,7 +13,8 @@ import Testing
     func visit(_ node: SyntaxNode) {
       seen.append(node.id)
       for child in node.children {
-        #expect(node.range.lowerBound <= child.range.lowerBound && child.range.upperBound <= node.range.upperBound)
+        #expect(node.range.lowerBound <= child.range.lowerBound)
+        #expect(child.range.upperBound <= node.range.upperBound)
         visit(child)
       }
     }

@@ -55,7 +55,8 @@ import Testing
   @Test func `wrapping an error about a date that is no number does not trap`() {
     let context = EncodingError.Context(codingPath: [], debugDescription: "not a number")
     let error = RequestError(wrapping: EncodingError.invalidValue(Date(timeIntervalSince1970: .nan), context))
-    #expect(error.kind == .unknown && error.message == "A value cannot be encoded: not a number")
+    #expect(error.kind == .unknown)
+    #expect(error.message == "A value cannot be encoded: not a number")
   }
 
   @Test func `wrapping keeps an error of the family, and makes the cause of any other`() {
@@ -85,14 +86,16 @@ import Testing
     struct Cause: Error { let number: Int }
     let error = RequestError(.timedOut, "Late.", operationName: "getUser", status: 504, cause: Cause(number: 1))
     var other = RequestError(.timedOut, "Late.", operationName: "getUser", status: 504, cause: Cause(number: 1))
-    #expect(error == other && error.hashValue == other.hashValue)
+    #expect(error == other)
+    #expect(error.hashValue == other.hashValue)
     other.retryAfter = .seconds(1)
     #expect(error != other)
     other = error
     other.cause = Cause(number: 2)
     #expect(error != other)
     other.cause = nil
-    #expect(error != other && other == other)
+    #expect(error != other)
+    #expect(other == other)
     other = error
     other.reached = .never
     #expect(error != other)

@@ -106,7 +106,8 @@ private struct StandardEventStream {
     // To copy all for each line would be 400 GB. This is processor time in microseconds, so that other programs do not
     // count.
     #expect(clock() - start < 30_000_000)
-    #expect(events.count == 1 && events.first?.data?.utf8.count == 21 * count - 1)
+    #expect(events.count == 1)
+    #expect(events.first?.data?.utf8.count == 21 * count - 1)
   }
 
   @Test func `a field whose name has very many combining marks takes time in proportion to its size`() throws {
@@ -198,7 +199,8 @@ private struct StandardEventStream {
       let head = HTTPResponseHead(
         status: status, headers: try HTTPHeaders([HTTPField(name: "Content-Type", value: type)]))
       let error = await Observable<HTTPResponsePart>.just(.head(head)).events().failure
-      #expect(error?.kind == kind && error?.status == status)
+      #expect(error?.kind == kind)
+      #expect(error?.status == status)
     }
   }
 }

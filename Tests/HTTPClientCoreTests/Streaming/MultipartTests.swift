@@ -104,7 +104,8 @@ import Testing
     var parser = MultipartParser(boundary: "b", endsWithJSON: true)
     let parts = try parser.consume(Data((String(repeating: part, count: 5_000) + "--b--").utf8))
     #expect(parser.steps < 2 * 5_000 * part.utf8.count)
-    #expect(parts.count == 5_000 && parser.isComplete)
+    #expect(parts.count == 5_000)
+    #expect(parser.isComplete)
   }
 
   @Test(arguments: [1, 7, 10_000])

@@ -7,7 +7,8 @@ import Testing
     let gate = SendGate()
     gate.recordWaiting()
     let (isCancelled, isOpen) = (gate.cancel(), gate.open())
-    #expect(isCancelled && !isOpen)
+    #expect(isCancelled)
+    #expect(!isOpen)
   }
 
   @Test func `a request that has been sent cannot be cancelled, also when it is sent once more`() {
@@ -15,7 +16,8 @@ import Testing
     for _ in 0..<2 {
       gate.recordWaiting()
       let (isOpen, isCancelled) = (gate.open(), gate.cancel())
-      #expect(isOpen && !isCancelled)
+      #expect(isOpen)
+      #expect(!isCancelled)
     }
   }
 

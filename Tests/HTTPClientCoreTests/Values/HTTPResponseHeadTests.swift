@@ -50,7 +50,8 @@ import Testing
   @Test func `a failure and a closure of a WebSocket are one line for people`() {
     let head = HTTPResponseHead(status: 403)
     #expect("\(WebSocketFailure.refused(head))" == "The server refused the WebSocket with status 403.")
-    #expect(WebSocketFailure.refused(head) == .refused(head) && WebSocketFailure.refused(head) != .badHandshake(head))
+    #expect(WebSocketFailure.refused(head) == .refused(head))
+    #expect(WebSocketFailure.refused(head) != .badHandshake(head))
     #expect("\(WebSocketClosure(code: .normal, reason: "bye\n"))" == "1000: bye\\n")
   }
 

@@ -24,7 +24,9 @@ import Testing
     var dumped = ""
     dump(configuration, to: &dumped)
     let secret = Data("me:canary-1".utf8).base64EncodedString()
-    #expect(dumped.contains("one:3128") && !dumped.contains("canary") && !dumped.contains(secret))
+    #expect(dumped.contains("one:3128"))
+    #expect(!dumped.contains("canary"))
+    #expect(!dumped.contains(secret))
   }
 
   @Test func `HTTP_PROXY is not read, for a client of a web server can set it`() throws {
@@ -109,7 +111,8 @@ import Testing
       let error = #expect(throws: RequestError.self) {
         try server([name: "http://me:\(canary)@\(place)"], for: target)
       }
-      #expect(error?.kind == .invalidRequest && error?.cause is WrongSettings)
+      #expect(error?.kind == .invalidRequest)
+      #expect(error?.cause is WrongSettings)
       #expect(error?.message.contains("'\(name)'") == true)
       #expect(error?.message.contains(canary) == false)
     }

@@ -43,13 +43,15 @@ struct EmbeddedCommandTests {
     for isShown in [true, false] {
       let result = try await Moments.run(["--json"] + (isShown ? [] : ["--no-likes"]))
       result.expectSuccess()
-      #expect(result.outputText.filter { $0 == "\n" }.count == 1 && result.outputText.hasSuffix("}\n"))
+      #expect(result.outputText.filter { $0 == "\n" }.count == 1)
+      #expect(result.outputText.hasSuffix("}\n"))
       let details = try JSONDecoder().decode(MomentsDetails.self, from: Data(result.output))
       #expect(details.moments.allSatisfy { ($0.likes != nil) == isShown && ($0.isLiked != nil) == isShown })
     }
     let liked = try await Moments.run(["like", "m1-1", "--user=3", "--json"])
     let details = try JSONDecoder().decode(MomentsDetails.self, from: Data(liked.output))
-    #expect(details.userDetails.id == "1" && details.moments.count == 2)
+    #expect(details.userDetails.id == "1")
+    #expect(details.moments.count == 2)
   }
 
   @Test func `an unknown user or moment ends with 65`() async throws {
@@ -107,7 +109,8 @@ struct CommandOutputTests {
     let silent = try await shell(#""$MOMENTS" --bogus 2>&-"#)
     #expect(silent.exitCode == 64)
     let all = try await shell(#""$MOMENTS" --version <&- 2>&-"#)
-    #expect(all.exitCode == 0 && all.outputText.hasPrefix("moments "))
+    #expect(all.exitCode == 0)
+    #expect(all.outputText.hasPrefix("moments "))
   }
 
   @Test func `results are never written to a socket that took the number of a closed stream`() async throws {

@@ -8,7 +8,8 @@ struct OutboxCommandTests {
     let account = try Account.offline()
     try await account.online { _ in try await account.run("timeline").expectSuccess() }
     let like = try await account.run("like", "m0-1")
-    #expect(like.ending == .exited(0) && like.outputText == "")
+    #expect(like.ending == .exited(0))
+    #expect(like.outputText == "")
     #expect(like.errorText.hasPrefix("moments: cannot connect: "))
     let words = " 'like m0-1 --user 0' is queued, and will be sent by the next run with --user 0 at this endpoint.\n"
     #expect(like.errorText.hasSuffix(words))
@@ -55,12 +56,14 @@ struct OutboxCommandTests {
     let account = try Account.offline()
     for _ in 0..<2 { _ = try await account.run("like", "m1-1", "--user", "3", "--retries", "0") }
     let failed = try await account.run("outbox", "flush", "--user", "3")
-    #expect(failed.ending == .exited(69) && failed.outputText == "0 sent, 0 refused, 2 waiting\n")
+    #expect(failed.ending == .exited(69))
+    #expect(failed.outputText == "0 sent, 0 refused, 2 waiting\n")
     #expect(failed.errorText.hasPrefix("moments: cannot connect: "))
     try await account.online { server in
       #expect(try await account.run("outbox", "flush").outputText == "0 sent, 0 refused, 0 waiting\n")
       let flushed = try await account.run("outbox", "flush", "--user", "3", "--json")
-      #expect(flushed.exitCode == 0 && flushed.outputText == #"{"refused":0,"sent":2,"waiting":0}"# + "\n")
+      #expect(flushed.exitCode == 0)
+      #expect(flushed.outputText == #"{"refused":0,"sent":2,"waiting":0}"# + "\n")
       #expect(try await server.stats().operations["updateMomentLike"] == 2)
     }
   }
@@ -100,10 +103,13 @@ struct OutboxCommandTests {
       try await account.run("timeline").expectSuccess()
       #expect(try await server.stats().operations["updateMomentLike"] == 2)
       let list = try await account.run("outbox", "list")
-      #expect(list.outputText.hasPrefix("refused  ") && list.outputText.contains("  like m9-9 --user 0, just now: "))
-      #expect(list.outputText.contains("'m9-9'") && list.outputText.filter { $0 == "\n" }.count == 1)
+      #expect(list.outputText.hasPrefix("refused  "))
+      #expect(list.outputText.contains("  like m9-9 --user 0, just now: "))
+      #expect(list.outputText.contains("'m9-9'"))
+      #expect(list.outputText.filter { $0 == "\n" }.count == 1)
       let json = try await account.run("outbox", "list", "--json")
-      #expect(json.outputText.hasPrefix(#"{"entries":[{"addedAt":"#) && json.outputText.contains(#""refusal":"#))
+      #expect(json.outputText.hasPrefix(#"{"entries":[{"addedAt":"#))
+      #expect(json.outputText.contains(#""refusal":"#))
       let id = try #require(list.outputText.split(separator: " ").dropFirst().first)
       try await account.run("outbox", "discard", String(id)).expectSuccess()
       #expect(try await account.run("outbox", "list").outputText == "nothing is queued\n")
@@ -124,7 +130,8 @@ struct OutboxCommandTests {
     let line = "unreadable  \(id), just now\n"
     #expect(try await account.run("outbox", "list").outputText == line)
     let flush = try await account.run("outbox", "flush")
-    #expect(flush.exitCode == 65 && flush.errorText == "moments: not sent: \(line)")
+    #expect(flush.exitCode == 65)
+    #expect(flush.errorText == "moments: not sent: \(line)")
     #expect(flush.outputText == "0 sent, 0 refused, 0 waiting\n")
     try await account.run("outbox", "discard", String(id)).expectSuccess()
     #expect(try await account.run("outbox", "list").outputText == "nothing is queued\n")
@@ -156,7 +163,9 @@ struct OutboxCommandTests {
     try await account.online(["--auth", "http"]) { server in
       let environment = ["MOMENTS_TOKEN": "expired-token"]
       let like = try await account.run("like", "m0-2", environment: environment)
-      #expect(like.exitCode == 77 && like.outputText == "" && like.errorText.hasPrefix("moments: GraphQL: "))
+      #expect(like.exitCode == 77)
+      #expect(like.outputText == "")
+      #expect(like.errorText.hasPrefix("moments: GraphQL: "))
       #expect(like.errorText.contains("'like m0-2 --user 0' is queued"))
       let refused = environment.merging(["MOMENTS_REFRESH_TOKEN": "no-such-token"]) { $1 }
       #expect(try await account.run("outbox", "flush", environment: refused).exitCode == 77)
@@ -173,7 +182,8 @@ struct OutboxCommandTests {
     let account = try Account.offline()
     let options = ["--endpoint", server.url.absoluteString] + account.options.suffix(2)
     let like = try await Moments.run(["like", "m0-1", "--retries", "1"] + options)
-    #expect(like.exitCode == 0 && like.errorText.contains("is queued"))
+    #expect(like.exitCode == 0)
+    #expect(like.errorText.contains("is queued"))
     #expect(try await Moments.run(["outbox", "flush", "--retries", "0"] + options).exitCode == 69)
     let sent = server.requests.map { $0["Idempotency-Key"] }
     #expect(sent.count == 3 && Set(sent).count == 1 && sent[0] != nil)
@@ -197,7 +207,8 @@ struct OutboxCommandTests {
     #expect(try await Moments.run(["like", "m0-1"] + options).exitCode == 0)
     for _ in 0..<8 {
       let flush = try await Moments.run(["outbox", "flush"] + options)
-      #expect(flush.exitCode == 69 && flush.outputText == "0 sent, 0 refused, 1 waiting\n")
+      #expect(flush.exitCode == 69)
+      #expect(flush.outputText == "0 sent, 0 refused, 1 waiting\n")
       #expect(flush.errorText.contains("Timed out after 0.2 seconds"))
     }
     #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting  "))
@@ -214,7 +225,8 @@ struct OutboxCommandTests {
       (["cache", "clear", "--json"], #"{"cleared":{"bytes":0,"timelines":0}}"# + "\n"),
     ] {
       let result = try await Moments.run(arguments + account.options + ["--user", "typo"])
-      #expect(result.exitCode == 0 && result.outputText == output)
+      #expect(result.exitCode == 0)
+      #expect(result.outputText == output)
     }
     #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() == before)
   }
@@ -232,7 +244,8 @@ struct OutboxCommandTests {
     try FileManager.default.removeItem(atPath: "\(path)/\(pause)")
     try await Moments.run(["timeline"] + options + folder).expectFailure(69, "timed out")
     let bodies = server.requests.map { String(decoding: $0.body, as: UTF8.self) }
-    #expect(bodies.count == 2 && bodies.allSatisfy { $0.contains("updateMomentLike") })
+    #expect(bodies.count == 2)
+    #expect(bodies.allSatisfy { $0.contains("updateMomentLike") })
   }
 
   @Test(.timeLimit(.minutes(1)))
@@ -246,9 +259,12 @@ struct OutboxCommandTests {
     let options = ["--endpoint", server.url.absoluteString, "--timeout", "0.3", "--retries", "0"] + folder
     try await Moments.run(["timeline"] + options).expectFailure(69, "timed out")
     let like = try await Moments.run(["like", "m0-2"] + options)
-    #expect(like.exitCode == 0 && like.errorText.contains("Another process") && like.errorText.contains("is queued"))
+    #expect(like.exitCode == 0)
+    #expect(like.errorText.contains("Another process"))
+    #expect(like.errorText.contains("is queued"))
     let flush = try await Moments.run(["outbox", "flush"] + options)
-    #expect(flush.exitCode == 69 && flush.outputText == "0 sent, 0 refused, 2 waiting\n")
+    #expect(flush.exitCode == 69)
+    #expect(flush.outputText == "0 sent, 0 refused, 2 waiting\n")
     let bodies = server.requests.map { String(decoding: $0.body, as: UTF8.self) }
     #expect(bodies.filter { $0.contains("updateMomentLike") }.count == 1)
     hanging.send(SIGKILL)
@@ -263,7 +279,8 @@ struct OutboxCommandTests {
     try await server.waitForRequests()
     like.send(SIGINT)
     let result = try await like.waitForEnd()
-    #expect(result.exitCode == 130 && result.errorText.contains("is queued"))
+    #expect(result.exitCode == 130)
+    #expect(result.errorText.contains("is queued"))
     #expect(try await Moments.run(["outbox", "list"] + options).outputText.contains("  like m0-1 "))
   }
 }

@@ -35,8 +35,10 @@ struct ServerCommandTests {
     let server = try await BFFServer.shared()
     let result = try await Moments.run([], environment: ["MOMENTS_ENDPOINT": server.graphqlURL.absoluteString])
     result.expectSuccess()
-    #expect(result.outputText.hasPrefix("Lin Wei ") && result.outputText.contains(" 60 moments\n"))
-    #expect(result.outputText.contains(#"multi\nline"#) && result.outputText.contains(#"\u{2028}"#))
+    #expect(result.outputText.hasPrefix("Lin Wei "))
+    #expect(result.outputText.contains(" 60 moments\n"))
+    #expect(result.outputText.contains(#"multi\nline"#))
+    #expect(result.outputText.contains(#"\u{2028}"#))
   }
 
   @Test func `a like is seen in the next timeline, and so is taking it back`() async throws {

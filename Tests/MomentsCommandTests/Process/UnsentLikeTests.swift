@@ -25,10 +25,12 @@ struct UnsentLikeTests {
     let wrong = ["https_proxy": "proxy:3128x"]
     for arguments in [["timeline"], ["outbox", "flush"], ["like", "m2"]] {
       let result = try await Moments.run(arguments + options, environment: wrong)
-      #expect(result.exitCode == 64 && result.errorText.hasPrefix("moments: invalid request: "))
+      #expect(result.exitCode == 64)
+      #expect(result.errorText.hasPrefix("moments: invalid request: "))
     }
     let list = try await Moments.run(["outbox", "list"] + options).outputText.split(separator: "\n")
-    #expect(list.count == 3 && list.allSatisfy { $0.hasPrefix("waiting  ") })
+    #expect(list.count == 3)
+    #expect(list.allSatisfy { $0.hasPrefix("waiting  ") })
   }
 
   @Test func `flush ends as the server refuses, and what was set aside can be sent again`() async throws {
@@ -43,8 +45,10 @@ struct UnsentLikeTests {
     let options = ["--endpoint", server.url.absoluteString, "--retries", "0"] + account.options.suffix(2)
     #expect(try await Moments.run(["like", "m0"] + options).exitCode == 0)
     let flush = try await Moments.run(["outbox", "flush"] + options)
-    #expect(flush.ending == .exited(77) && flush.outputText == "0 sent, 1 refused, 0 waiting\n")
-    #expect(flush.errorText.hasSuffix("is set aside.\n") && flush.errorText.filter { $0 == "\n" }.count == 1)
+    #expect(flush.ending == .exited(77))
+    #expect(flush.outputText == "0 sent, 1 refused, 0 waiting\n")
+    #expect(flush.errorText.hasSuffix("is set aside.\n"))
+    #expect(flush.errorText.filter { $0 == "\n" }.count == 1)
     let id = try await ids(options, count: 1)[0]
     try await Moments.run(["outbox", "retry", id] + options).expectSuccess()
     #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting"))
@@ -66,7 +70,8 @@ struct UnsentLikeTests {
     sending.send(SIGKILL)
     _ = try await sending.waitForEnd()
     let result = try await waiting.waitForEnd()
-    #expect(result.ending == .exited(65) && result.outputText == "")
+    #expect(result.ending == .exited(65))
+    #expect(result.outputText == "")
     #expect(
       result.errorText.contains("'like m1 --user 0' was discarded by another run of the command, and not sent.\n"))
     #expect(server.requests.count == 1)
@@ -88,7 +93,8 @@ struct UnsentLikeTests {
     sending.send(SIGKILL)
     _ = try await sending.waitForEnd()
     let result = try await waiting.waitForEnd()
-    #expect(result.exitCode == 0 && result.errorText.contains("was sent by another run"))
+    #expect(result.exitCode == 0)
+    #expect(result.errorText.contains("was sent by another run"))
     #expect(try JSONValue(result.output)["sent"]?["momentID"] == .string("m1"))
   }
 
@@ -99,7 +105,8 @@ struct UnsentLikeTests {
       try await account.online { server in
         let options = account.options + ["--timeout", "0.6", "--header", "X-Latency-Ms: 250"]
         let result = try await Moments.run(arguments + options)
-        #expect(result.exitCode == 69 && result.errorText.contains("moments: timed out: "))
+        #expect(result.exitCode == 69)
+        #expect(result.errorText.contains("moments: timed out: "))
         #expect(try await server.stats().operations["updateMomentLike"] ?? 0 <= 3)
       }
     }
@@ -111,6 +118,7 @@ struct UnsentLikeTests {
     #expect(queued?["mutation"]?["momentID"] == .string("m0-1"))
     guard case .string(let id)? = queued?["id"] else { return #expect(queued?["id"] != nil) }
     let discarded = try await account.run("outbox", "discard", id, "--json")
-    #expect(discarded.exitCode == 0 && discarded.outputText == #"{"discarded":{"id":"\#(id)"}}"# + "\n")
+    #expect(discarded.exitCode == 0)
+    #expect(discarded.outputText == #"{"discarded":{"id":"\#(id)"}}"# + "\n")
   }
 }

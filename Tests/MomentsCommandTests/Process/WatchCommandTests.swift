@@ -43,7 +43,9 @@ import Testing
     let result = try await child.waitForEnd()
     result.expectSuccess()
     let counts = likeCounts(lines(result.outputText), of: 1)
-    #expect(counts.count == 3 && counts == counts.sorted() && Set(counts).count == 3)
+    #expect(counts.count == 3)
+    #expect(counts == counts.sorted())
+    #expect(Set(counts).count == 3)
   }
 
   @Test func `it connects again after the server was away, says so, and shows what was missed`() async throws {
@@ -58,7 +60,8 @@ import Testing
     try await like("m1-1", by: "4", server)
     let result = try await child.waitForEnd()
     #expect(result.ending == .exited(0))
-    #expect(result.errorText.contains("Trying again in") && likeCounts(lines(result.outputText), of: 1).count == 2)
+    #expect(result.errorText.contains("Trying again in"))
+    #expect(likeCounts(lines(result.outputText), of: 1).count == 2)
   }
 
   @Test func `it ends with 0 after the time of --for`() async throws {
@@ -76,8 +79,10 @@ import Testing
     let result = try await Moments.run(["watch", "--count", "2"])
     result.expectSuccess()
     let parts = result.outputText.split(separator: "m0-4")
-    #expect(result.outputText.hasPrefix("Lin Wei ") && parts.count == 2)
-    #expect(parts.last?.contains("m0-0") == true && parts.last?.contains("m0-1") == false)
+    #expect(result.outputText.hasPrefix("Lin Wei "))
+    #expect(parts.count == 2)
+    #expect(parts.last?.contains("m0-0") == true)
+    #expect(parts.last?.contains("m0-1") == false)
   }
 
   @Test(arguments: [12, 40])
@@ -210,7 +215,8 @@ import Testing
     let result = try await Moments.run([
       "watch", "--timeout", "1", "--endpoint", "http://127.0.0.1:\(port.port)/graphql",
     ])
-    #expect(result.ending == .exited(69) && result.errorText.contains("There was no live connection for 1.0 s"))
+    #expect(result.ending == .exited(69))
+    #expect(result.errorText.contains("There was no live connection for 1.0 s"))
   }
 
   @Test(arguments: ["ws", "sse"])
@@ -223,7 +229,8 @@ import Testing
   @Test func `it ends with 65 when the responses cannot be used`() async throws {
     let server = try await BFFServer.shared()
     let result = try await Moments.run(arguments(server, ["--user", "99"]))
-    #expect(result.ending == .exited(65) && result.outputText == "")
+    #expect(result.ending == .exited(65))
+    #expect(result.outputText == "")
   }
 
   @Test func `it continues with a new token when the old one has expired`() async throws {
@@ -231,7 +238,8 @@ import Testing
     let result = try await Moments.run(
       arguments(server, ["--user", "1", "--for", "1.5", "--json"]),
       environment: ["MOMENTS_TOKEN": "expired-token", "MOMENTS_REFRESH_TOKEN": "valid-refresh-token"])
-    #expect(result.ending == .exited(0) && lines(result.outputText).count == 1)
+    #expect(result.ending == .exited(0))
+    #expect(lines(result.outputText).count == 1)
     #expect(try await server.stats().operations["refreshToken"] == 1)
     #expect(try await server.stats().operations["momentLiked"] == 1)
   }

@@ -47,7 +47,8 @@ import Testing
       #expect(pool.makeAvailable(connection, until: time(Int64(number))) == nil)
       closed = pool.effects.closing.count
     }
-    #expect(closed == count - 512 && pool.counts.idle == 512)
+    #expect(closed == count - 512)
+    #expect(pool.counts.idle == 512)
     let exchanges = (0..<count).map { _ in Exchange() }
     for (number, exchange) in exchanges.enumerated() { _ = pool.lease(exchange, "\(number)", usedSince: end) }
     for exchange in exchanges { #expect(pool.cancel(exchange)) }
@@ -89,7 +90,8 @@ import Testing
     #expect(pool.finish(exchanges[0], on: connections[1]))
     _ = pool.makeAvailable(connections[1], at: time(6), until: time(7))
     #expect(pool.removeExpired(at: time(6)) == time(7))
-    #expect(pool.removeExpired(at: time(7)) == nil && pool.isEmpty)
+    #expect(pool.removeExpired(at: time(7)) == nil)
+    #expect(pool.isEmpty)
   }
 
   @Test func `a busy route yields to one whose only connection never becomes free`() throws {
@@ -114,7 +116,8 @@ import Testing
       #expect(pool.lease(Exchange(), "busy") == nil)
     }
     let connection = try #require(pool.effects.opening.first)
-    #expect(connection.route == "endless" && pool.makeAvailable(connection, until: end) === starving)
+    #expect(connection.route == "endless")
+    #expect(pool.makeAvailable(connection, until: end) === starving)
     #expect(served == 4)
   }
 
@@ -142,7 +145,8 @@ import Testing
     let idle = try makeIdle(2, "a", in: pool)
     let (hesitant, other) = (Exchange(), Exchange())
     #expect(pool.lease(hesitant, "a", usedSince: time(3)) == nil)
-    #expect(pool.effects.opening.count == 1 && pool.effects.closing.isEmpty)
+    #expect(pool.effects.opening.count == 1)
+    #expect(pool.effects.closing.isEmpty)
     #expect(pool.lease(other, "a", usedSince: time(2)) === idle[1])
     // A connection that has just become free is as good as a new one.
     #expect(pool.finish(other, on: idle[1]))
@@ -187,7 +191,8 @@ import Testing
     // None is left: it waits for what else holds descriptors.
     let attempt = try #require(pool.takeOpening())
     #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil)
-    #expect(pool.counts == .init(waiting: 1) && pool.isShort)
+    #expect(pool.counts == .init(waiting: 1))
+    #expect(pool.isShort)
   }
 
   @Test func `connections to other routes are kept where ports run out`() throws {
@@ -197,7 +202,8 @@ import Testing
     let connection = try open(for: running, "b", in: pool)
     #expect(pool.lease(second, "b") == nil)
     #expect(try pool.removeUnopened(#require(pool.takeOpening()), shortage: .ofPorts) == nil)
-    #expect(pool.effects.closing.isEmpty && pool.effects.opening.isEmpty)
+    #expect(pool.effects.closing.isEmpty)
+    #expect(pool.effects.opening.isEmpty)
     #expect(pool.lease(third, "c") == nil)
     #expect(pool.effects.opening.map(\.route) == ["c"])
     pool.effects = PoolDriver.Pool.Effects()
@@ -214,10 +220,13 @@ import Testing
     let waiting = Exchange()
     #expect(pool.lease(waiting, "a") == nil)
     #expect(try pool.removeUnopened(#require(pool.takeOpening()), shortage: .ofDescriptors) == nil)
-    #expect(pool.isShort && pool.room == 1)
+    #expect(pool.isShort)
+    #expect(pool.room == 1)
     #expect(pool.cancel(waiting))
     pool.probe()
-    #expect(!pool.isShort && pool.room == 4 && pool.effects.opening.isEmpty)
+    #expect(!pool.isShort)
+    #expect(pool.room == 4)
+    #expect(pool.effects.opening.isEmpty)
   }
 
   @Test func `a busy route yields to one that has waited longer in a shortage, too`() throws {

@@ -164,7 +164,8 @@ import Testing
     let attempt = try #require(pool.effects.opening.last)
     pool.effects = PoolDriver.Pool.Effects()
     #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil)
-    #expect(pool.effects.opening.isEmpty && pool.counts.waiting == 1)
+    #expect(pool.effects.opening.isEmpty)
+    #expect(pool.counts.waiting == 1)
     #expect(pool.finish(first, on: connection))
     #expect(pool.makeAvailable(connection, until: start) === second)
   }
@@ -185,7 +186,8 @@ import Testing
       pool.probe()
       #expect(pool.effects.opening.count == 1)
       let attempt = try #require(pool.takeOpening())
-      #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil && pool.effects.opening.isEmpty)
+      #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil)
+      #expect(pool.effects.opening.isEmpty)
     }
     pool.probe()
     #expect(try pool.makeAvailable(#require(pool.effects.opening.first), until: start) === waiting[1])
@@ -253,7 +255,8 @@ import Testing
       #expect(pool.lease(stream, "a", isStream: true) == nil)
       #expect(try pool.makeAvailable(#require(pool.takeOpening()), until: start) === stream)
     }
-    #expect(!pool.hasRoomForStream(on: "a") && pool.hasRoomForStream(on: "b"))
+    #expect(!pool.hasRoomForStream(on: "a"))
+    #expect(pool.hasRoomForStream(on: "b"))
     #expect(pool.counts == .init(streams: 2))
     let request = Exchange()
     #expect(pool.lease(request, "a") == nil)
@@ -391,10 +394,12 @@ import Testing
       _ = pool.lease(impatient, "a")
       pool.effects = PoolDriver.Pool.Effects()
       #expect(pool.cancel(impatient))
-      #expect(pool.effects.closing.count == 1 && pool.effects.closing.first !== oldest)
+      #expect(pool.effects.closing.count == 1)
+      #expect(pool.effects.closing.first !== oldest)
     }
     #expect(pool.cancel(patient))
-    #expect(pool.effects.closing.last === oldest && pool.isEmpty)
+    #expect(pool.effects.closing.last === oldest)
+    #expect(pool.isEmpty)
   }
 
   @Test func `the first exchange in the queue takes the stuck attempt with it`() {
@@ -405,7 +410,8 @@ import Testing
     for (exchange, attempt) in zip(exchanges, attempts) {
       pool.effects = PoolDriver.Pool.Effects()
       #expect(pool.cancel(exchange))
-      #expect(pool.effects.closing.count == 1 && pool.effects.closing.first === attempt)
+      #expect(pool.effects.closing.count == 1)
+      #expect(pool.effects.closing.first === attempt)
     }
   }
 
@@ -413,7 +419,9 @@ import Testing
     let (pool, exchange) = (PoolDriver(), Exchange())
     _ = pool.lease(exchange, "a")
     weak let group = pool.group("a")
-    #expect(group != nil && pool.cancel(exchange) && pool.isEmpty)
+    #expect(group != nil)
+    #expect(pool.cancel(exchange))
+    #expect(pool.isEmpty)
     pool.effects = PoolDriver.Pool.Effects()
     #expect(group == nil)
   }

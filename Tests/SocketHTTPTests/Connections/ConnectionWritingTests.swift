@@ -42,7 +42,8 @@ import Testing
     #expect(channel.takenCount <= 2 << 20)
     var turns = 1
     while case .more? = connection.shared.withLock({ $0.flush() }) { turns += 1 }
-    #expect(channel.takenCount > size && turns >= 32)
+    #expect(channel.takenCount > size)
+    #expect(turns >= 32)
   }
 
   @Test func `T10: bytes from a dead connection are no response to a request of which nothing was sent`() throws {
@@ -78,10 +79,12 @@ import Testing
       isTold.withLock { $0 = true }
       // What the loop does when the socket is ready.
       _ = connection.shared.withLock { $0.flush() }
-      #expect(channel.takenCount == 0 && connection.shared.withLock { $0.exchange == nil })
+      #expect(channel.takenCount == 0)
+      #expect(connection.shared.withLock { $0.exchange == nil })
     }
     guard case .sent = connection.start(try exchange(request)) else { return #expect(Bool(false), "it is not sent") }
-    #expect(channel.takenCount > 0 && isTold.withLock { $0 })
+    #expect(channel.takenCount > 0)
+    #expect(isTold.withLock { $0 })
   }
 
   @Test func `T6: the time to connect restarts when a connection is lost`() throws {

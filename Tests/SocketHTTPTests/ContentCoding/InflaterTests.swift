@@ -171,7 +171,8 @@ struct InflaterTests {
   @Test func `T3: a bomb of 1 MB is decoded no further than it is taken`() throws {
     let member = try Compressor.gzip(Data(count: 16 << 20))
     let bomb = Data(repeatElement(member, count: 64).joined())
-    #expect(bomb.count > 1_000_000 && bomb.count < 1_100_000)
+    #expect(bomb.count > 1_000_000)
+    #expect(bomb.count < 1_100_000)
     let inflater = try Inflater(.gzip)
     inflater.add(bomb)
     let before = try #require(ProcessUsage.current).memory

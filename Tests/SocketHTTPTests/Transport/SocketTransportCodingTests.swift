@@ -83,7 +83,8 @@ import Testing
           RawResponse(status, headers: [("Content-Encoding", coding)], body: [UInt8](raw))
         })
       let response = try await SocketTransport().response(to: .to(server))
-      #expect(response.head.status == status && response.body == raw)
+      #expect(response.head.status == status)
+      #expect(response.body == raw)
       #expect(response.head.headers["Content-Encoding"] == coding)
       var configuration = SocketTransport.Configuration()
       configuration.undecodableBodies = .refused
@@ -93,7 +94,8 @@ import Testing
         #expect(try await strict.response(to: .to(server)).head.status == 502)
       } else {
         let error = await #expect(throws: RequestError.self) { try await strict.response(to: .to(server)) }
-        #expect(error?.kind == .badResponse && error?.status == 200)
+        #expect(error?.kind == .badResponse)
+        #expect(error?.status == 200)
       }
     }
   }
@@ -108,7 +110,8 @@ import Testing
       })
     let transport = SocketTransport()
     let part = try await transport.response(to: .to(server, headers: ["Range": "bytes=100-"]))
-    #expect(part.head.status == 206 && part.body == gzip.dropFirst(100))
+    #expect(part.head.status == 206)
+    #expect(part.body == gzip.dropFirst(100))
     let raw = try await transport.response(to: .to(server, headers: ["Accept-Encoding": "identity"]))
     #expect(raw.body == gzip && raw.head.headers["Content-Encoding"] == "gzip")
     #expect(try await transport.response(to: .to(server)).body == body)

@@ -16,7 +16,8 @@ import Testing
     let request = try HTTPRequest(method: .post, url: server.url, body: Data(count: Self.size))
     let transport = SocketTransport()
     let response = try await transport.response(to: request)
-    #expect(response.head.status == status && response.body == Data("ok".utf8))
+    #expect(response.head.status == status)
+    #expect(response.body == Data("ok".utf8))
     let received = try await server.received.wait(for: "the end of the body") { $0.isOver }.count
     if status < 300 { #expect(received == Self.size) } else { #expect(received < Self.size) }
   }

@@ -90,7 +90,8 @@ import Testing
 
   @Test func `kept connections are closed by default before the 60 seconds of common load balancers`() {
     let configuration = SocketTransport.Configuration()
-    #expect(configuration.idleTime < .seconds(60) && configuration.idleTimeUnlessReplayable < .seconds(2))
+    #expect(configuration.idleTime < .seconds(60))
+    #expect(configuration.idleTimeUnlessReplayable < .seconds(2))
   }
 
   @Test func `keep-alive probes are set on connections, as configured`() async throws {
@@ -108,7 +109,8 @@ import Testing
       getsockopt(socket, level, name, &value, &length)
       return value
     }
-    #expect(option(SO_KEEPALIVE, of: SOL_SOCKET) == 1 && option(TCP_NODELAY) == 1)
+    #expect(option(SO_KEEPALIVE, of: SOL_SOCKET) == 1)
+    #expect(option(TCP_NODELAY) == 1)
     #expect([TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_USER_TIMEOUT].map { option($0) } == [7, 8, 9, 1234])
   }
 
@@ -153,7 +155,8 @@ import Testing
     try await server.log.wait { $0.connections.first?.isOver == true }
     gate.open()
     let error = try await failure
-    #expect(error?.kind == .connectionLost && error?.reached == .never)
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.reached == .never)
     #expect(server.log.value.connections.count == 1)
   }
 

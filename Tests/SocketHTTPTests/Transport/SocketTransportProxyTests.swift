@@ -65,6 +65,7 @@ import Testing
     }
     #expect(error?.kind == .cannotConnect)
     #expect(error?.message.contains("proxy") == true)
-    #expect(error?.isTransient == isTransient && error?.reached == .never)
+    #expect(error?.isTransient == isTransient)
+    #expect(error?.reached == .never)
   }
 }

@@ -67,7 +67,8 @@ struct SocketTransportStreamUploadTests {
     #expect(try await world.response(to: .stream(Self.pieces(size))).head.status == 200)
     #expect(try await world.response(to: try .stream(count: Self.bytes.count, Self.pieces(size))).head.status == 200)
     let requests = world.server.requests
-    #expect(requests.count == 2 && requests.allSatisfy { $0.body == Array(Self.bytes) })
+    #expect(requests.count == 2)
+    #expect(requests.allSatisfy { $0.body == Array(Self.bytes) })
     #expect(requests.map { $0["Transfer-Encoding"] } == ["chunked", nil])
     #expect(requests.map { $0["Content-Length"] } == [nil, "\(Self.bytes.count)"])
     // Both on one connection: each request ended where the server thought it did.
@@ -107,7 +108,8 @@ struct SocketTransportStreamUploadTests {
     request.onProgress = { progress in reports.update { $0.append(progress) } }
     _ = try await world.transport.send(request).collect(upTo: 100).value
     let all = try await reports.wait(for: "the last report") { $0.last?.received == 2 }
-    #expect(all.allSatisfy { $0.totalToSend == nil } && all.last?.sent == Self.bytes.count)
+    #expect(all.allSatisfy { $0.totalToSend == nil })
+    #expect(all.last?.sent == Self.bytes.count)
     #expect(zip(all, all.dropFirst()).allSatisfy { $0.sent <= $1.sent })
   }
 
@@ -125,7 +127,9 @@ struct SocketTransportStreamUploadTests {
       }
     }
     let error = try #require(try await world.failure(of: upload))
-    #expect(error.kind == .cannotRead && error.cause is Broken && error.reached == .maybe)
+    #expect(error.kind == .cannotRead)
+    #expect(error.cause is Broken)
+    #expect(error.reached == .maybe)
     #expect(error.message.contains("Broken"))
     #expect(world.server.requests.isEmpty)
   }
@@ -134,7 +138,8 @@ struct SocketTransportStreamUploadTests {
   func `a stream of another size than announced ends the request before its last byte`(count: Int) async throws {
     let world = try World(Self.answering)
     let error = try #require(try await world.failure(of: try .stream(count: count, Self.pieces(100_000))))
-    #expect(error.kind == .cannotRead && error.message.contains("\(count)"))
+    #expect(error.kind == .cannotRead)
+    #expect(error.message.contains("\(count)"))
     #expect(world.server.requests.isEmpty)
   }
 
@@ -288,7 +293,8 @@ struct SocketTransportStreamUploadTests {
     }
     #expect(opened.withLock { $0 } == 3)
     let bodies = world.server.requests.map(\.body)
-    #expect(bodies.count == 3 && bodies.allSatisfy { $0 == Array(Self.bytes.prefix(10_000)) })
+    #expect(bodies.count == 3)
+    #expect(bodies.allSatisfy { $0 == Array(Self.bytes.prefix(10_000)) })
   }
 
   @Test(arguments: [(true, false), (false, true)])
@@ -311,7 +317,8 @@ struct SocketTransportStreamUploadTests {
     let upload = HTTPUpload.stream(once: Self.pieces(1_000)())
     _ = try await world.response(to: upload)
     let error = try #require(try await world.failure(of: upload))
-    #expect(error.kind == .cannotRead && error.message.contains("can be read once"))
+    #expect(error.kind == .cannotRead)
+    #expect(error.message.contains("can be read once"))
     #expect(world.server.requests.count == 1)
   }
 }

@@ -124,7 +124,9 @@ import Testing
   ) throws {
     let head = try response(["Retry-After": "7"], status: status)
     let error = try #require(throws: RequestError.self) { try handshake().1.check(head) }
-    #expect(error.kind == kind && error.status == status && error.retryAfter == .seconds(7))
+    #expect(error.kind == kind)
+    #expect(error.status == status)
+    #expect(error.retryAfter == .seconds(7))
     guard case .refused(head)? = error.cause as? WebSocketFailure else {
       Issue.record("\(String(describing: error.cause))")
       return
@@ -179,7 +181,8 @@ import Testing
   ])
   func `the URLs of WebSocket and of HTTP are accepted`(text: String, isSecure: Bool, port: Int) throws {
     let request = try WebSocketRequest(url: url(text))
-    #expect(request.target.isSecure == isSecure && request.target.port == port)
+    #expect(request.target.isSecure == isSecure)
+    #expect(request.target.port == port)
     #expect(request.url.absoluteString == text)
   }
 

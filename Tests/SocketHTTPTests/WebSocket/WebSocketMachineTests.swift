@@ -30,7 +30,8 @@ import Testing
     var effects = effects(of: ServerFrame.ping("1") + ServerFrame.text("a") + ServerFrame.ping("2"), on: &machine)
     #expect(effects.takePongs() == ["1", "2"])
     #expect(effects.events.count == 1)
-    #expect(effects.end == nil && effects.close == nil)
+    #expect(effects.end == nil)
+    #expect(effects.close == nil)
     effects = self.effects(of: (0..<1000).flatMap { ServerFrame.ping("\($0)") }, on: &machine)
     #expect(effects.takePongs() == (1000 - WebSocketOutput.mostPongs..<1000).map { "\($0)" })
   }
@@ -65,7 +66,8 @@ import Testing
     bytes.withUnsafeBytes { machine.receive($0, into: &effects) }
     var turns = 1
     while machine.hasUnread, turns < 100 {
-      #expect(effects.events.isEmpty && effects.hasUnread)
+      #expect(effects.events.isEmpty)
+      #expect(effects.hasUnread)
       machine.readOn(room: .max, into: &effects)
       turns += 1
     }
@@ -129,9 +131,11 @@ import Testing
   @Test func `messages still come after this side's close, pings are not answered, and the server's close ends it`() {
     var machine = machine
     let (first, second) = (machine.didSendClose(), machine.didSendClose())
-    #expect(first && !second)
+    #expect(first)
+    #expect(!second)
     var effects = effects(of: ServerFrame.text("late") + ServerFrame.ping(), on: &machine)
-    #expect(effects.events.count == 1 && effects.pongs.isEmpty)
+    #expect(effects.events.count == 1)
+    #expect(effects.pongs.isEmpty)
     effects = self.effects(of: ServerFrame.close(1000), on: &machine)
     #expect(closure(effects) == WebSocketClosure(code: .normal))
   }

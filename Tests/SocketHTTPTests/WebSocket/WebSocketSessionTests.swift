@@ -36,7 +36,8 @@ import Testing
         .completed,
       ])
     let error = #expect(throws: RequestError.self) { try connection.send("late") }
-    #expect(error?.kind == .connectionLost && error?.reached == .never)
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.reached == .never)
     try connection.close()
   }
 
@@ -52,7 +53,8 @@ import Testing
     }
     let log = WebSocketLog(transport.connect(request))
     let connection = try await log.opened()
-    #expect(connection.subprotocol == "two" && connection.head.status == 101)
+    #expect(connection.subprotocol == "two")
+    #expect(connection.head.status == 101)
     let lines = try await heads.wait { !$0.isEmpty }[0].components(separatedBy: "\r\n")
     #expect(lines.first == "GET /chat?x=1 HTTP/1.1")
     for line in ["Host: 127.0.0.1:\(server.port)", "Authorization: Bearer token", "Sec-WebSocket-Protocol: one, two"] {
@@ -252,7 +254,9 @@ import Testing
     let log = try WebSocketLog(transport.connect(server.request { $0.operationName = "live" }))
     #expect(try await log.ended() == [.failed(.httpStatus)])
     let error = try #require(log.error.value)
-    #expect(error.status == 503 && error.retryAfter == .seconds(7) && error.operationName == "live")
+    #expect(error.status == 503)
+    #expect(error.retryAfter == .seconds(7))
+    #expect(error.operationName == "live")
     #expect(error.excerpt?.hasPrefix("come again") == true)
     guard case .refused(let head)? = error.cause as? WebSocketFailure else {
       Issue.record("\(String(describing: error.cause))")
@@ -269,7 +273,8 @@ import Testing
     }
     let log = try WebSocketLog(transport.connect(server.request { $0.timeouts.upgrade = .milliseconds(100) }))
     #expect(try await log.ended() == [.failed(.httpStatus)])
-    #expect(log.error.value?.status == 401 && log.error.value?.excerpt == "no token")
+    #expect(log.error.value?.status == 401)
+    #expect(log.error.value?.excerpt == "no token")
   }
 
   @Test func `a subprotocol that was not offered is an error, and the connection is closed`() async throws {
@@ -370,7 +375,8 @@ import Testing
     let port = try UnansweredPort()
     let dialling = WebSocketLog(transport.connect(try WebSocketRequest(url: url("ws://127.0.0.1:\(port.port)/"))))
     dialling.dispose()
-    #expect(upgrading.entries.value.isEmpty && dialling.entries.value.isEmpty)
+    #expect(upgrading.entries.value.isEmpty)
+    #expect(dialling.entries.value.isEmpty)
     await transport.shutdown()
   }
 
@@ -428,7 +434,8 @@ import Testing
       })
     await transport.shutdown()
     #expect(log.entries.value == [.opened(nil), .closed(.normal), .completed])
-    #expect(frames.value.count == 2 && frames.value.last == .close(1000))
+    #expect(frames.value.count == 2)
+    #expect(frames.value.last == .close(1000))
     bag.insert(transport.onShutdown { _ in Issue.record("The shutdown has begun before.") })
   }
 

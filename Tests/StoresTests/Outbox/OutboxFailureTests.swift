@@ -25,7 +25,8 @@ import Testing
     server.set(.answers)
     scheduler.advance(by: .seconds(2))
     await outbox.flush()
-    #expect(server.received == ["a", "a"] && Set(server.keys).count == 1)
+    #expect(server.received == ["a", "a"])
+    #expect(Set(server.keys).count == 1)
   }
 
   @Test func `R1: a mutation that is not idempotent, and may have reached the server, is reported and never resent`()
@@ -107,7 +108,8 @@ import Testing
     let changes = Recorder(outbox.changes)
     server.set(.fails(no))
     let report = await outbox.flush()
-    #expect(report.refused.map(\.mutation) == ["a", "b"] && report.error == nil)
+    #expect(report.refused.map(\.mutation) == ["a", "b"])
+    #expect(report.error == nil)
     #expect(report.refused.first?.refusal == "GraphQL: No.")
     let refusals = changes.take().compactMap { change -> String? in
       if case .refused(let entry, let error) = change { "\(entry.mutation) \(error)" } else { nil }
@@ -133,7 +135,8 @@ import Testing
       await outbox.flush()
     }
     #expect(try outbox.contents() == ["[a]"])
-    #expect(server.received.count == 9 && Set(server.keys).count == 1)
+    #expect(server.received.count == 9)
+    #expect(Set(server.keys).count == 1)
     server.set(.answers)
     scheduler.advance(by: .seconds(128))
     #expect(await outbox.outcome("b") == "did b")
@@ -186,7 +189,8 @@ import Testing
       mutation == "a" ? .error(RequestError(.invalidRequest, "No name.")) : .just("did \(mutation)")
     }
     let report = await sending.flush()
-    #expect(report.sent.map(\.mutation) == ["b"] && report.error == nil)
+    #expect(report.sent.map(\.mutation) == ["b"])
+    #expect(report.error == nil)
     #expect(try sending.contents() == ["[a]"])
   }
 
@@ -206,7 +210,8 @@ import Testing
     let error = await #expect(throws: OutboxError.self) { try await outbox.submit("a").value }
     guard case .queued? = error else { return #expect(Bool(false), "\(String(describing: error))") }
     let entries = try outbox.entries()
-    #expect(entries.count == 1 && entries.allSatisfy { $0.attempts == 0 && $0.isWaiting })
+    #expect(entries.count == 1)
+    #expect(entries.allSatisfy { $0.attempts == 0 && $0.isWaiting })
     #expect(transport.requests.count == 1)
   }
 
@@ -221,7 +226,8 @@ import Testing
     _ = await outbox.outcome("a")
     await outbox.lastTurn()
     let entries = try outbox.entries()
-    #expect(entries.allSatisfy { $0.attempts == 0 && $0.isWaiting } && entries.count == sendings - 1)
+    #expect(entries.allSatisfy { $0.attempts == 0 && $0.isWaiting })
+    #expect(entries.count == sendings - 1)
     server.set(.answers)
     await outbox.flush()
     #expect(server.received.count == sendings)
@@ -259,7 +265,8 @@ import Testing
     #expect(try !outbox.retry(id: entry.id) && !outbox.retry(id: "other"))
     server.set(.answers)
     #expect(await outbox.flush().sent.map(\.id) == [entry.id])
-    #expect(server.received == ["a", "a"] && Set(server.keys).count == 1)
+    #expect(server.received == ["a", "a"])
+    #expect(Set(server.keys).count == 1)
     #expect(changes.take().map(\.name) == ["added", "sent"])
   }
 

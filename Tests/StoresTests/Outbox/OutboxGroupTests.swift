@@ -64,7 +64,8 @@ import Testing
         let outbox = try? group.outbox(for: "\(account)")
         outboxes.update { $0.append(outbox.map { ObjectIdentifier($0) } ?? ObjectIdentifier(group)) }
       }
-      #expect(Set(outboxes.value).count == 1 && outboxes.value.first != ObjectIdentifier(group))
+      #expect(Set(outboxes.value).count == 1)
+      #expect(outboxes.value.first != ObjectIdentifier(group))
     }
   }
 

@@ -42,7 +42,8 @@ import Testing
     let (third, _) = queue.enqueue(.write(stored("3"), "k"))
     let (removal, _) = queue.enqueue(.removeAll)
     for job in [third, removal] { queue.finish(job) { #expect($0 == nil) } }
-    #expect(truth.attempts == ["fails"] && truth.value(of: "k") == nil)
+    #expect(truth.attempts == ["fails"])
+    #expect(truth.value(of: "k") == nil)
   }
 
   @Test func `what is invalidated while it is being written is not the value before`() {
@@ -53,11 +54,13 @@ import Testing
     queue.finishLater(queue.enqueue(.write(stored("new"), "k")).job)
     truth.entered.wait()
     queue.finishLater(queue.enqueue(.invalidate("k")).job)
-    #expect(queue.current("k")?.value == "new" && queue.current("k")?.isInvalidated == true)
+    #expect(queue.current("k")?.value == "new")
+    #expect(queue.current("k")?.isInvalidated == true)
     truth.gate.signal()
     queue.flush { _ in ended.signal() }
     ended.wait()
-    #expect(queue.current("k")?.value == "new" && queue.current("k")?.isInvalidated == true)
+    #expect(queue.current("k")?.value == "new")
+    #expect(queue.current("k")?.isInvalidated == true)
   }
 
   @Test func `the writes that wait are one value of each key`() {
@@ -71,7 +74,8 @@ import Testing
     truth.gate.signal()
     queue.flush { _ in ended.signal() }
     ended.wait()
-    #expect(truth.value(of: "k")?.number == 1_000 && live.value == 2)
+    #expect(truth.value(of: "k")?.number == 1_000)
+    #expect(live.value == 2)
   }
 
   @Test func `D7: writes that wait for a lock that is not given back fail together`() {
@@ -92,7 +96,8 @@ import Testing
     truth.gate.signal()
     for _ in 0..<4 { ended.wait() }
     queue.finish(job) { error in #expect((error as? FileError)?.isLockTimeout == true) }
-    #expect(truth.attempts == ["locked"] && errors.value == 5)
+    #expect(truth.attempts == ["locked"])
+    #expect(errors.value == 5)
     let (next, _) = queue.enqueue(.write(stored("v"), "k"))
     queue.finish(next) { #expect($0 == nil) }
     #expect(truth.value(of: "k") == "v")

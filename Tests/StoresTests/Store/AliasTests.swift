@@ -19,7 +19,8 @@ struct AliasTests {
     let get = Recorder(store.get("me", .networkOnly))
     store.save("7 new", for: "7")
     server[0].answer("7 old")
-    #expect(store.peek("7")?.value == "7 new" && truth.read("7")?.value == "7 new")
+    #expect(store.peek("7")?.value == "7 new")
+    #expect(truth.read("7")?.value == "7 new")
     #expect(get.brief() == ["7 old network"] && watch.brief() == ["- …", "7 old network"])
   }
 
@@ -27,8 +28,10 @@ struct AliasTests {
     let get = Recorder(store.get("me", .networkOnly))
     let change = Recorder(store.mutate(.of("7") { $0 }, send: { .just("7 new") }))
     server[0].answer("7 old")
-    #expect(store.peek("7")?.value == "7 new" && truth.read("7")?.value == "7 new")
-    #expect(get.isCompleted.value && change.isCompleted.value)
+    #expect(store.peek("7")?.value == "7 new")
+    #expect(truth.read("7")?.value == "7 new")
+    #expect(get.isCompleted.value)
+    #expect(change.isCompleted.value)
   }
 
   @Test(arguments: [["me", "7"], ["7", "me"]])
@@ -36,7 +39,8 @@ struct AliasTests {
     let gets = keys.map { Recorder(store.get($0, .networkOnly)) }
     server[1].answer("7 new")
     server[0].answer("7 old")
-    #expect(store.peek("7")?.value == "7 new" && truth.read("7")?.value == "7 new")
+    #expect(store.peek("7")?.value == "7 new")
+    #expect(truth.read("7")?.value == "7 new")
     #expect(gets.allSatisfy { $0.isCompleted.value })
   }
 
@@ -46,13 +50,15 @@ struct AliasTests {
     store.invalidate("7")
     for index in gets.indices {
       server[index].answer("7 old")
-      #expect(store.peek("7")?.value == "7 old" && store.peek("7")?.isStale == true)
+      #expect(store.peek("7")?.value == "7 old")
+      #expect(store.peek("7")?.isStale == true)
       #expect(truth.read("7")?.isInvalidated == true)
     }
     #expect(gets.allSatisfy { $0.isCompleted.value })
     let later = Recorder(store.get("me", .networkOnly))
     server[2].answer("7 new")
-    #expect(store.peek("7")?.value == "7 new" && store.peek("7")?.isStale == false)
+    #expect(store.peek("7")?.value == "7 new")
+    #expect(store.peek("7")?.isStale == false)
     #expect(later.isCompleted.value)
   }
 
@@ -61,7 +67,8 @@ struct AliasTests {
     server[1].answer("7 half", errors: [Failure()])
     #expect(store.peek("7")?.isPartial == true)
     server[0].answer("7 whole")
-    #expect(store.peek("7")?.value == "7 whole" && truth.read("7")?.value == "7 whole")
+    #expect(store.peek("7")?.value == "7 whole")
+    #expect(truth.read("7")?.value == "7 whole")
     #expect(gets.allSatisfy { $0.isCompleted.value })
   }
 
@@ -78,7 +85,8 @@ struct AliasTests {
     store.save("8", for: "8")
     server[0].answer("7 old")
     #expect(truth.read("7")?.value == (isInvalidated ? "7 old" : "7 new"))
-    #expect(truth.read("7")?.isInvalidated == isInvalidated && get.isCompleted.value)
+    #expect(truth.read("7")?.isInvalidated == isInvalidated)
+    #expect(get.isCompleted.value)
   }
 
   @Test func `a value that was changed since it was requested under another key is requested once more`() throws {
@@ -88,6 +96,7 @@ struct AliasTests {
     server[0].answer("7 old")
     try #require(store.peek("7")?.value == "7 changed" && server.count == 2)
     server[1].answer("7 new")
-    #expect(store.peek("7")?.value == "7 new" && watch.take().last?.value == "7 new")
+    #expect(store.peek("7")?.value == "7 new")
+    #expect(watch.take().last?.value == "7 new")
   }
 }

@@ -27,7 +27,8 @@ struct MutationTests {
     #expect(watch.brief() == [#"["a"] memory"#, #"["a", "b"] optimistic"#])
     server[0].answer(["a", "B"])
     #expect(watch.brief() == [#"["a", "B"] memory"#])
-    #expect(change.take() == [["a", "B"]] && change.isCompleted.value)
+    #expect(change.take() == [["a", "B"]])
+    #expect(change.isCompleted.value)
   }
 
   @Test func `a failure takes the change back, and fails the stream`() {
@@ -56,7 +57,8 @@ struct MutationTests {
         server[index].answer(kept)
       }
     }
-    #expect(store.peek("k")?.value == kept && store.peek("k")?.source == .memory)
+    #expect(store.peek("k")?.value == kept)
+    #expect(store.peek("k")?.source == .memory)
     #expect(changes.allSatisfy { $0.isCompleted.value || $0.error.value != nil })
   }
 
@@ -79,7 +81,8 @@ struct MutationTests {
       for item in [firstToCome, 1 - firstToCome] {
         server[item].answer(item == firstAtServer ? [9, item] : [9, 0, 1])
       }
-      #expect(store.peek("k")?.value == [9, 0, 1] && store.peek("k")?.source == .memory)
+      #expect(store.peek("k")?.value == [9, 0, 1])
+      #expect(store.peek("k")?.source == .memory)
       #expect(changes.allSatisfy { $0.isCompleted.value })
     }
   }
@@ -90,7 +93,8 @@ struct MutationTests {
     server.requests.value.last?.answer(["a", "b", "c"])
     server[0].answer(["a", "b"])
     #expect(store.peek("k")?.value?.contains("c") == true)
-    #expect(change.isCompleted.value && later.isCompleted.value)
+    #expect(change.isCompleted.value)
+    #expect(later.isCompleted.value)
   }
 
   @Test func `a response replaces a missing or partial value, whatever was written meanwhile`() {
@@ -100,8 +104,10 @@ struct MutationTests {
     let partial = Recorder(store.get("k", .networkOnly))
     server[2].answer(["part"], errors: [Failure()])
     server[0].answer(["a", "b", "c"])
-    #expect(store.peek("k")?.value == ["a", "b", "c"] && store.peek("k")?.errors.isEmpty == true)
-    #expect(changes.allSatisfy { $0.isCompleted.value } && partial.isCompleted.value)
+    #expect(store.peek("k")?.value == ["a", "b", "c"])
+    #expect(store.peek("k")?.errors.isEmpty == true)
+    #expect(changes.allSatisfy { $0.isCompleted.value })
+    #expect(partial.isCompleted.value)
   }
 
   @Test func `disposing takes a change back`() {
@@ -120,7 +126,8 @@ struct MutationTests {
     server[1].answer(["new", "B"])
     server[2].answer(["old"])
     #expect(store.peek("k")?.value == ["new", "B"])
-    #expect(other.isCompleted.value && change.isCompleted.value)
+    #expect(other.isCompleted.value)
+    #expect(change.isCompleted.value)
   }
 
   @Test func `a change of all values wakes those whom it concerns, and is kept when the server agrees`() {
@@ -140,7 +147,8 @@ struct MutationTests {
   @Test func `update changes what is there, and nothing else`() {
     store.update("k") { $0.append("b") }
     store.update("none") { $0.append("b") }
-    #expect(store.peek("k")?.value == ["a", "b"] && store.peek("none") == nil)
+    #expect(store.peek("k")?.value == ["a", "b"])
+    #expect(store.peek("none") == nil)
   }
 
   @Test func `updates by many threads are all there`() throws {
@@ -224,7 +232,9 @@ struct MutationTests {
     let change = Recorder(
       store.mutate(.of("k") { _ in box.value?.statistics == nil ? nil : 2 }, send: { .just(3) }))
     store.update("k") { $0 += box.value?.peek("other")?.value ?? 0 }
-    #expect(get.isCompleted.value && change.isCompleted.value && store.peek("k")?.value == 10)
+    #expect(get.isCompleted.value)
+    #expect(change.isCompleted.value)
+    #expect(store.peek("k")?.value == 10)
     box.update { $0 = nil }
   }
 }

@@ -46,7 +46,8 @@ struct PolicyTests {
     #expect(stream.brief() == ["- !"])
     let get = Recorder(store.get("a", .networkOnly))
     server[1].fail()
-    #expect(get.error.value as? Failure == Failure() && get.elements.value.isEmpty)
+    #expect(get.error.value as? Failure == Failure())
+    #expect(get.elements.value.isEmpty)
   }
 
   @Test func `networkFirst shows what is kept where the network fails, with the failure`() {
@@ -59,7 +60,9 @@ struct PolicyTests {
     server[0].fail()
     #expect(stream.brief() == ["1 memory !"])
     let answer = get.take()
-    #expect(answer.map(\.brief) == ["1 memory !"] && answer.first?.age == .seconds(5) && get.isCompleted.value)
+    #expect(answer.map(\.brief) == ["1 memory !"])
+    #expect(answer.first?.age == .seconds(5))
+    #expect(get.isCompleted.value)
   }
 
   @Test func `cacheOnly sends no request`() {
@@ -104,7 +107,9 @@ struct PolicyTests {
       let get = Recorder(store.get("a", policy))
       server.requests.value.last?.answer(1, errors: [Failure()])
       let snapshot = get.take().first
-      #expect(snapshot?.value == 11 && snapshot?.source == .optimistic && snapshot?.isPartial == true)
+      #expect(snapshot?.value == 11)
+      #expect(snapshot?.source == .optimistic)
+      #expect(snapshot?.isPartial == true)
       #expect(snapshot?.map { "\($0)" }.isPartial == true)
     }
     let whole = Recorder(store.get("a", .networkOnly))
@@ -148,7 +153,9 @@ struct PolicyTests {
     server[1].answer(1)
     store.save(1, for: "a")
     #expect(values.take() == [1, 1])
-    #expect(passing.isCompleted.value && kept.isCompleted.value && server.count == 2)
+    #expect(passing.isCompleted.value)
+    #expect(kept.isCompleted.value)
+    #expect(server.count == 2)
   }
 
   @Test func `a failure is a value in a stream, which lives on`() {
@@ -157,7 +164,8 @@ struct PolicyTests {
     server[0].fail()
     store.save(1, for: "a")
     #expect(stream.brief() == ["- …", "- !", "1 memory"])
-    #expect(stream.error.value == nil && !stream.isCompleted.value)
+    #expect(stream.error.value == nil)
+    #expect(!stream.isCompleted.value)
   }
 
   @Test func `a request without a response is a failure`() {
@@ -171,7 +179,8 @@ struct PolicyTests {
     let store = store()
     let fresh = Recorder(store.fresh("a"))
     server[0].answer(1)
-    #expect(fresh.take() == [1] && fresh.isCompleted.value)
+    #expect(fresh.take() == [1])
+    #expect(fresh.isCompleted.value)
     #expect(Recorder(store.cached("a")).take() == [1])
     try await store.clear()
     #expect(store.peek("a") == nil)
@@ -209,7 +218,8 @@ struct PolicyTests {
     #expect(get.brief() == ["-1 network"])
     #expect(store.peek("a")?.value == 1)
     let change = Recorder(store.mutate(.of("a") { _ in 2 }, send: { .just(-2) }))
-    #expect(change.take() == [-2] && store.peek("a")?.value == 1)
+    #expect(change.take() == [-2])
+    #expect(store.peek("a")?.value == 1)
   }
 
   @Test func `a response is cached under its own key`() {

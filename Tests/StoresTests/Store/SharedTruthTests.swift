@@ -59,7 +59,9 @@ struct SharedTruthTests {
     await one.save("1", for: "k")
     await one.flush()
     let snapshot = try await other.get("k").value
-    #expect(snapshot.value == "1" && snapshot.source == .disk && network.count == 0)
+    #expect(snapshot.value == "1")
+    #expect(snapshot.source == .disk)
+    #expect(network.count == 0)
   }
 
   @Test func `F1: watchers elsewhere get each write once and in order, with no request`() async throws {
@@ -99,7 +101,8 @@ struct SharedTruthTests {
     await other.flush()
     await one.invalidate("k")
     await one.flush()
-    #expect(shared.value("k")?.value == "2" && shared.value("k")?.isInvalidated == true)
+    #expect(shared.value("k")?.value == "2")
+    #expect(shared.value("k")?.isInvalidated == true)
   }
 
   @Test func `F2: a stalled source delays a read by its limit, and the network answers`() async throws {
@@ -244,7 +247,8 @@ struct SharedTruthTests {
     try await watcher.wait(for: "theirs")
     network[0].answer("older")
     await one.flush()
-    #expect(one.peek("k")?.value == "theirs" && shared.value("k")?.value == "theirs")
+    #expect(one.peek("k")?.value == "theirs")
+    #expect(shared.value("k")?.value == "theirs")
     #expect(read.elements.value.map(\.value) == ["older"])
   }
 }

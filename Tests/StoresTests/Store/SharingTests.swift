@@ -70,7 +70,8 @@ struct SharingTests {
     }
     let first = Recorder(try group.store(for: "one").get("a", .networkOnly))
     let second = Recorder(try group.store(for: "two").get("a", .networkOnly))
-    #expect(server.count == 1 && other.count == 1)
+    #expect(server.count == 1)
+    #expect(other.count == 1)
     other[0].answer(2)
     #expect(first.take().isEmpty && second.brief() == ["2 network"])
     #expect(try group.store(for: "one").peek("a") == nil)
@@ -82,10 +83,12 @@ struct SharingTests {
     let closed = try group.store(for: "A")
     let watch = Recorder(closed.stream("a", .cacheFirst))
     await group.close("A")
-    #expect(server[0].isCancelled.value && watch.isCompleted.value)
+    #expect(server[0].isCancelled.value)
+    #expect(watch.isCompleted.value)
     try await group.signOut("A")
     server[0].answer(1)
-    #expect(truth.keys() == [] && watch.take().allSatisfy { $0.value == nil })
+    #expect(truth.keys() == [])
+    #expect(watch.take().allSatisfy { $0.value == nil })
     await closed.save(2, for: "a")
     #expect(truth.keys() == [])
   }
@@ -177,7 +180,8 @@ struct SharingTests {
     let other = Recorder(store.stream("a", .cacheOnly))
     store.save(1, for: "a")
     let values = other.take().compactMap(\.value)
-    #expect(values == values.sorted() && values.last == 5)
+    #expect(values == values.sorted())
+    #expect(values.last == 5)
     inside.dispose()
   }
 
@@ -197,7 +201,8 @@ struct SharingTests {
     store.save(2, for: "a")
     store.remove("a")
     server[0].answer(1)
-    #expect(watcher.take().last?.value == nil && get.take().last?.value == 1)
+    #expect(watcher.take().last?.value == nil)
+    #expect(get.take().last?.value == 1)
   }
 
   @Test func `reads are counted, and writes are not`() {
@@ -205,11 +210,13 @@ struct SharingTests {
     for value in 0..<5 { store.save(value, for: "a") }
     store.update("a") { $0 += 1 }
     store.invalidate("a")
-    #expect(store.statistics.hits == 0 && store.statistics.misses == 0)
+    #expect(store.statistics.hits == 0)
+    #expect(store.statistics.misses == 0)
     let watcher = Recorder(store.stream("a", .cacheOnly))
     for _ in 0..<3 { Recorder(store.get("a", .cacheOnly)).dispose() }
     Recorder(store.get("b", .cacheOnly)).dispose()
-    #expect(store.statistics.hits == 4 && store.statistics.misses == 1)
+    #expect(store.statistics.hits == 4)
+    #expect(store.statistics.misses == 1)
     watcher.dispose()
   }
 
@@ -227,7 +234,8 @@ struct SharingTests {
       return (store, weakly)
     }()
     #expect(weakly.canary == nil)
-    #expect(store.statistics.count == 1 && store.statistics.evictions == 1)
+    #expect(store.statistics.count == 1)
+    #expect(store.statistics.evictions == 1)
   }
 }
 

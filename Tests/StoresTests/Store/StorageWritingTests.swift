@@ -64,7 +64,9 @@ struct StorageWritingTests {
     let get = Recorder(store.get("k", .networkOnly))
     let change = Recorder(store.mutate(.of("l") { $0 }, send: { .just("w") }))
     server[0].answer("v")
-    #expect(!get.isCompleted.value && !change.isCompleted.value && folder.records.isEmpty)
+    #expect(!get.isCompleted.value)
+    #expect(!change.isCompleted.value)
+    #expect(folder.records.isEmpty)
     // Nor does any number of tasks.
     let others = (0..<8).map { number in Task { try await store.get("\(number)", .networkOnly).value } }
     try await server.wait(forCount: 9)
@@ -138,7 +140,8 @@ struct StorageWritingTests {
     let watch = Recorder(store.stream("k", .cacheOnly))
     let get = Recorder(store.get("k", .networkOnly))
     server[0].answer("v")
-    #expect(get.brief() == ["v network"] && watch.brief().last == "v network")
+    #expect(get.brief() == ["v network"])
+    #expect(watch.brief().last == "v network")
   }
 
   @Test func `written behind, a value is on disk after a flush, and is read meanwhile`() async throws {

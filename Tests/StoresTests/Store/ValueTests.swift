@@ -30,10 +30,13 @@ struct ValueTests {
   @Test func `entries, changes, reports and errors of an outbox are equal by their values`() {
     let entry = OutboxEntry(id: "a", mutation: 1, addedAt: StoreTime(microseconds: 1))
     typealias Change = OutboxChange<Int, String>
-    #expect(Change.sent(entry, "yes") == .sent(entry, "yes") && Change.sent(entry, "yes") != .sent(entry, "no"))
-    #expect(Change.refused(entry, late) == .refused(entry, late) && Change.added(entry) != .withdrawn(entry))
+    #expect(Change.sent(entry, "yes") == .sent(entry, "yes"))
+    #expect(Change.sent(entry, "yes") != .sent(entry, "no"))
+    #expect(Change.refused(entry, late) == .refused(entry, late))
+    #expect(Change.added(entry) != .withdrawn(entry))
     #expect(OutboxReport(sent: [entry], error: late) == OutboxReport(sent: [entry], error: late))
     #expect(OutboxReport(sent: [entry], error: late) != OutboxReport(sent: [entry]))
-    #expect(OutboxError.queued(because: late) == .queued(because: late) && OutboxError.busy != .signedOut)
+    #expect(OutboxError.queued(because: late) == .queued(because: late))
+    #expect(OutboxError.busy != .signedOut)
   }
 }

@@ -26,7 +26,9 @@ import Testing
       }
       #expect(teardowns.count == 1)
       #expect(probe.log.filter { $0 == "." }.count == 1)
-      #expect(probe.terminals <= 1 && probe.late == 0 && probe.overlaps == 0)
+      #expect(probe.terminals <= 1)
+      #expect(probe.late == 0)
+      #expect(probe.overlaps == 0)
     }
   }
 
@@ -90,7 +92,8 @@ import Testing
     }
     let observer = observers.withLock { $0 }
     observer?.onNext(1)
-    #expect(inHandler != nil && inSource != nil)
+    #expect(inHandler != nil)
+    #expect(inSource != nil)
     switch end {
     case .completed: observer?.onCompleted()
     case .error: observer?.onError(Broken())

@@ -90,7 +90,9 @@ import Testing
     _ = stream.do(onDispose: { done.signal() }).subscribe(probe)
     #expect(done.wait(timeout: .now() + 60) == .success)
     #expect(probe.elements == Array(0..<raceEvents))
-    #expect(probe.overlaps == 0 && probe.terminals == 1 && probe.late == 0)
+    #expect(probe.overlaps == 0)
+    #expect(probe.terminals == 1)
+    #expect(probe.late == 0)
   }
 
   @Test func `38: eight producers lose nothing through a queue`() throws {
@@ -126,7 +128,8 @@ import Testing
     _ = scheduler.schedule { order.withLock { $0.append("other") } }
     scheduler.run()
     let place = order.withLock { $0.firstIndex(of: "other") } ?? .max
-    #expect(place > 0 && place < 1000)
+    #expect(place > 0)
+    #expect(place < 1000)
     #expect(order.withLock { $0.count } == 10_001)
     busy.dispose()
   }
@@ -163,7 +166,8 @@ import Testing
     _ = scheduler.schedule(after: .seconds(1)) { order.withLock { $0.append("other") } }
     scheduler.run()
     let place = order.withLock { $0.firstIndex(of: "other") } ?? .max
-    #expect(place > 0 && place < 1000)
+    #expect(place > 0)
+    #expect(place < 1000)
     #expect(order.withLock { $0.count } == 10_001)
     busy.dispose()
   }

@@ -83,10 +83,13 @@ private final class ManualClock: Clock {
     }
     #expect(happens(clock.began))
     clock.advance(by: .seconds(2))
-    #expect(scheduler.now == .seconds(2) && clock.sleeperCount == 1 && runs.count == 0)
+    #expect(scheduler.now == .seconds(2))
+    #expect(clock.sleeperCount == 1)
+    #expect(runs.count == 0)
     clock.advance(by: .seconds(1))
     #expect(happens(done))
-    #expect(runs.count == 1 && clock.sleeperCount == 0)
+    #expect(runs.count == 1)
+    #expect(clock.sleeperCount == 0)
   }
 
   @Test func `a delay of zero or less waits for no clock`() {
@@ -161,6 +164,8 @@ private final class ManualClock: Clock {
     _ = Observable.from(0..<count).observe(on: ClockScheduler(ContinuousClock()))
       .do(onDispose: { done.signal() }).subscribe(probe)
     #expect(happens(done))
-    #expect(probe.elements == Array(0..<count) && probe.overlaps == 0 && probe.terminals == 1)
+    #expect(probe.elements == Array(0..<count))
+    #expect(probe.overlaps == 0)
+    #expect(probe.terminals == 1)
   }
 }

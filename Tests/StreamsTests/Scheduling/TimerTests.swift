@@ -55,7 +55,9 @@ import Testing
       }
       subject.onCompleted()
       #expect(done.wait(timeout: .now() + 20) == .success)
-      #expect(probe.overlaps == 0 && probe.terminals == 1 && probe.late == 0)
+      #expect(probe.overlaps == 0)
+      #expect(probe.terminals == 1)
+      #expect(probe.late == 0)
       for thread in 0..<8 {
         let mine = probe.elements.filter { $0 / count == thread }.map { $0 % count }
         #expect(mine.elementsEqual(0..<count), "of producer \(thread)")
@@ -77,7 +79,9 @@ import Testing
         subject.onCompleted()
       }
       #expect(done.wait(timeout: .now() + 20) == .success)
-      #expect(probe.overlaps == 0 && probe.terminals == 1 && probe.late == 0)
+      #expect(probe.overlaps == 0)
+      #expect(probe.terminals == 1)
+      #expect(probe.late == 0)
     }
   }
 }

@@ -7,14 +7,17 @@ import Testing
     for index in 0..<1_000 {
       queue.append(index)
       guard index % 3 != 0 else { continue }
-      #expect(queue.first == next && queue.popFirst() == next)
+      #expect(queue.first == next)
+      #expect(queue.popFirst() == next)
       next += 1
     }
     while let element = queue.popFirst() {
       #expect(element == next)
       next += 1
     }
-    #expect(next == 1_000 && queue.isEmpty && queue.first == nil)
+    #expect(next == 1_000)
+    #expect(queue.isEmpty)
+    #expect(queue.first == nil)
   }
 
   @Test func `elements that have left are dropped where most have, and the others keep their order`() {

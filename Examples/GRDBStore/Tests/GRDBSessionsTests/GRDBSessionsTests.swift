@@ -104,7 +104,8 @@ import Testing
   @Test func `what is not there, and what the database refuses, is a request's error`() async throws {
     let repo = repo()
     let user = await #expect(throws: RequestError.self) { try await repo.getMoments(userID: "9").value }
-    #expect(user?.kind == .noSuchRow && user?.message == "There is no user 9.")
+    #expect(user?.kind == .noSuchRow)
+    #expect(user?.message == "There is no user 9.")
     let moment = await #expect(throws: RequestError.self) {
       try await repo.updateLike(isLiked: true, momentID: "m9", fromUserID: "0").value
     }

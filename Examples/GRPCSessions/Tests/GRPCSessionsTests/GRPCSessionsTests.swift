@@ -70,10 +70,13 @@ import Testing
       let error = await #expect(throws: RequestError.self) {
         try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
       }
-      #expect(error?.kind == kind && error?.status == status && error?.operationName == "GetMoments")
+      #expect(error?.kind == kind)
+      #expect(error?.status == status)
+      #expect(error?.operationName == "GetMoments")
       #expect((error?.cause as? RPCError)?.code == code)
       #expect(error?.isOutage == failure.isOutage || kind == .gRPC)
-      #expect(error?.isUnauthenticated == failure.isUnauthenticated && error?.isForbidden == failure.isForbidden)
+      #expect(error?.isUnauthenticated == failure.isUnauthenticated)
+      #expect(error?.isForbidden == failure.isForbidden)
       #expect(error?.description.contains("secret") == false)
     }
   }
@@ -84,7 +87,8 @@ import Testing
       let error = await #expect(throws: RequestError.self) {
         try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
       }
-      #expect(error?.kind == .undecodable && error?.message.contains("owner.id") == true)
+      #expect(error?.kind == .undecodable)
+      #expect(error?.message.contains("owner.id") == true)
     }
   }
 
@@ -113,7 +117,8 @@ import Testing
       let error = await #expect(throws: RequestError.self) {
         try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
       }
-      #expect(error?.kind == .timedOut && error?.isOutage == true)
+      #expect(error?.kind == .timedOut)
+      #expect(error?.isOutage == true)
       var seen = events.makeAsyncIterator()
       #expect(await seen.next() == "disposed")
     }
@@ -128,7 +133,8 @@ import Testing
       let error = await #expect(throws: RequestError.self) {
         try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
       }
-      #expect(error?.kind == .connectionLost && error?.isOutage == true)
+      #expect(error?.kind == .connectionLost)
+      #expect(error?.isOutage == true)
     }
   }
 }

@@ -82,7 +82,8 @@ struct QueryBatchTests {
     #expect(request.method == .post && request.headers["Content-Type"] == "application/json")
     let members = request.bodyJSON?.arrayValue ?? []
     #expect(members.map { $0["variables"] } == [["id": 1], ["id": 2], ["id": 3]])
-    #expect(members.allSatisfy { $0["query"] == .string(Get.query.text) } && request.isReplayable)
+    #expect(members.allSatisfy { $0["query"] == .string(Get.query.text) })
+    #expect(request.isReplayable)
   }
 
   @Test func `a batch that is full does not wait, and the next query begins another`() throws {
@@ -104,7 +105,9 @@ struct QueryBatchTests {
     scheduler.advance(by: .milliseconds(10))
     #expect(transport.requests.count == 1)
     scheduler.advance(by: .seconds(1))
-    #expect(outcomes.values == [1: 1, 2: 2] && transport.requests.count == 1 && transport.cancellations == 0)
+    #expect(outcomes.values == [1: 1, 2: 2])
+    #expect(transport.requests.count == 1)
+    #expect(transport.cancellations == 0)
   }
 
   @Test func `mutations, queries by GET and those with other header fields do not join`() async throws {
@@ -143,7 +146,8 @@ struct QueryBatchTests {
     // They have not waited for the interval.
     #expect(ids.withLock { $0 } == [7, 8])
     scheduler.advance(by: .milliseconds(10))
-    #expect(outcomes.values == [1: 1, 2: 2] && transport.failures.isEmpty)
+    #expect(outcomes.values == [1: 1, 2: 2])
+    #expect(transport.failures.isEmpty)
   }
 
   @Test func `S4: a query with secrets travels alone, so that no error of another one can quote them`() throws {
@@ -207,13 +211,15 @@ struct QueryBatchTests {
     scheduler.advance(by: .milliseconds(10))
     outcomes.cancel(1)
     scheduler.advance(by: .seconds(1))
-    #expect(outcomes.values == [2: 2] && transport.cancellations == 0)
+    #expect(outcomes.values == [2: 2])
+    #expect(transport.cancellations == 0)
     for id in 3...4 { outcomes.send(Get(id), on: client) }
     scheduler.advance(by: .milliseconds(10))
     for id in 3...4 { outcomes.cancel(id) }
     #expect(transport.cancellations == 1)
     scheduler.advance(by: .seconds(2))
-    #expect(outcomes.values == [2: 2] && outcomes.errors.isEmpty)
+    #expect(outcomes.values == [2: 2])
+    #expect(outcomes.errors.isEmpty)
   }
 
   @Test func `what is cancelled before a batch is sent is not sent`() throws {
@@ -242,7 +248,8 @@ struct QueryBatchTests {
     // Its second attempt was the last of the three.
     #expect(outcomes.values == [2: 1, 3: 2])
     for id in 1...3 { outcomes.cancel(id) }
-    #expect(transport.cancellations == 0 && transport.requests.count == 1)
+    #expect(transport.cancellations == 0)
+    #expect(transport.requests.count == 1)
   }
 
   @Test func `each query has its own deadline, and the request the longest of them`() throws {
@@ -321,8 +328,10 @@ struct QueryBatchTests {
       let other = Other().post(on: client).subscribe(
         onNext: { _ in }, onError: { thrown in error.withLock { $0 = RequestError(wrapping: thrown) } })
       scheduler.advance(by: .milliseconds(10))
-      #expect(outcomes.errors[1]?.operationName == "get" && error.withLock { $0?.operationName } == "other")
-      #expect(outcomes.errors[1]?.status == status && error.withLock { $0?.status } == status)
+      #expect(outcomes.errors[1]?.operationName == "get")
+      #expect(error.withLock { $0?.operationName } == "other")
+      #expect(outcomes.errors[1]?.status == status)
+      #expect(error.withLock { $0?.status } == status)
       other.dispose()
     }
   }
@@ -345,7 +354,8 @@ struct QueryBatchTests {
     scheduler.advance(by: .seconds(1))
     #expect(outcomes.values == [1: 1])
     #expect(outcomes.errors[2]?.status == 413 && outcomes.errors[2]?.message.contains("too large") == true)
-    #expect(transport.requests.count == 3 && transport.failures.isEmpty)
+    #expect(transport.requests.count == 3)
+    #expect(transport.failures.isEmpty)
   }
 
   @Test(arguments: [
@@ -366,7 +376,8 @@ struct QueryBatchTests {
     #expect(transport.requests.count == 10)
     send(10...11, responses: [single(10), single(11)])
     #expect(outcomes.values == Dictionary(uniqueKeysWithValues: (1...11).map { ($0, $0) }))
-    #expect(transport.requests.count == 12 && transport.failures.isEmpty)
+    #expect(transport.requests.count == 12)
+    #expect(transport.failures.isEmpty)
   }
 
   @Test func `a batch's response may be as long as those of its queries together`() throws {
