@@ -36,7 +36,7 @@ struct StoreGroupTests {
     await store.close()
     #expect(stream.isCompleted.value && values.isCompleted.value && values.take() == [1])
     #expect(read.error.value as? StoreError == .closed)
-    #expect(server.requests.value.allSatisfy(\.isCancelled.value))
+    #expect(server.requests.value.allSatisfy { $0.isCancelled.value })
     #expect(stream.brief() == ["- …", "1 memory …"] && truth.keys() == ["a"])
     server[1].answer(2)
     await store.save(3, for: "c")
