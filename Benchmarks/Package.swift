@@ -101,7 +101,7 @@ let package = Package(
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
-      name: "StoreBenchmarks",
+      name: "StoresBenchmarks",
       dependencies: [
         "CAllocations", "Measuring",
         .product(name: "GRDB", package: "GRDB.swift"),

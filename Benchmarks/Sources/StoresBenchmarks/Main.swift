@@ -3,7 +3,7 @@ import Streams
 
 /// Compares the repository with the least that a read can cost, and with a database.
 ///
-///     StoreBenchmarks [ROUNDS] [ENTRIES ON DISK]
+///     StoresBenchmarks [ROUNDS] [ENTRIES ON DISK]
 @main
 enum Main {
   static func main() throws {
