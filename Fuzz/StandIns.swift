@@ -2,10 +2,10 @@
 /// module.
 package struct RequestObservation: Sendable {}
 
-/// The same for what sends a request in its own way.
+/// A stand-in for what sends a request in its own way.
 package protocol RequestCarrier: Sendable {}
 
-/// And for what is sent for a request, and what middlewares add.
+/// Stand-ins for what is sent for a request, and what middlewares add.
 package struct RequestEntry: Sendable {
   package let accounts: [String]
   package init(_ accounts: [String]) { self.accounts = accounts }
