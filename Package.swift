@@ -85,11 +85,11 @@ let package = Package(
     .target(name: "LoopbackServers", dependencies: ["SystemBase"]),
     .target(
       name: "TransportConformance", dependencies: ["HTTPClientCore", "LoopbackServers", "SystemBase", "Streams"]),
-    .target(name: "CommandLineSupport", dependencies: ["SystemBase"]),
+    .target(name: "CommandLineBase", dependencies: ["SystemBase"]),
     .executableTarget(
       name: "moments",
       dependencies: [
-        "CommandLineSupport", "HTTPClientCore", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP",
+        "CommandLineBase", "HTTPClientCore", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP",
         "Streams",
         "SystemBase",
         .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),
@@ -97,7 +97,7 @@ let package = Package(
     .executableTarget(
       name: "graphql",
       dependencies: [
-        "CommandLineSupport", "GraphQLClient", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore", "SocketHTTP",
+        "CommandLineBase", "GraphQLClient", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore", "SocketHTTP",
         "Streams", "StrictJSON",
         "SystemBase",
         .target(name: "URLSessionHTTP", condition: .when(platforms: applePlatforms)),
@@ -114,7 +114,7 @@ let package = Package(
       ], path: "Tests/Soak",
       exclude: ["crowd.py", "proxy.py"]),
     .testTarget(name: "SystemBaseTests", dependencies: ["SystemBase", "TestSupport"]),
-    .testTarget(name: "CommandLineSupportTests", dependencies: ["CommandLineSupport", "SystemBase"]),
+    .testTarget(name: "CommandLineBaseTests", dependencies: ["CommandLineBase", "SystemBase"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting", "SystemBase", "TestSupport"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["SystemBase", "Streams", "StreamsTesting"]),
@@ -204,7 +204,7 @@ let package = Package(
     .testTarget(
       name: "MomentsCommandTests",
       dependencies: [
-        "CommandLineSupport", "SystemBase",
+        "CommandLineBase", "SystemBase",
         "GraphQLSchema", "GraphQLTesting", "HTTPClientCore", "Models", "moments", "Networking", "Repository",
         "SocketHTTP", "Streams", "StreamsTesting", "StrictJSON", "TestSupport",
         .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),

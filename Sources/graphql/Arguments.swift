@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 
 /// The command line, taken apart and checked.
 struct Arguments {

@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 import SystemBase
 
 /// Where results and messages go: standard output, in colour if it is a terminal, and standard error.

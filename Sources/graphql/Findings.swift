@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 import GraphQLLanguage
 import GraphQLSchema
 import HTTPClientCore

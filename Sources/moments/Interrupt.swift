@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 import Dispatch
 import Streams
 import Synchronization

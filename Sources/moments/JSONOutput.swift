@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 import SystemBase
 
 /// Results as one JSON object on one line, for other programs.

@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 import HTTPClientCore
 import Models
 import Networking

@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 import SystemBase
 
 /// The properties of the output: its width and style.

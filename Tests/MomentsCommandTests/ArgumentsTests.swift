@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 import Foundation
 import HTTPClientCore
 import Repository

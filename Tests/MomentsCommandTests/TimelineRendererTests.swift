@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 import Models
 import Testing
 @testable import moments

@@ -19,14 +19,6 @@ package struct FileDescriptor: Hashable, Sendable {
     return FileDescriptor(number: Int32(number))
   }
 
-  /// Makes sure that no file that is opened later gets the number of a standard stream that is closed, and with it what
-  /// is written there: the null device is opened in its place, in the other direction, so that its use still fails.
-  package static func reserveStandardStreams() {
-    for stream in [standardInput, .standardOutput, .standardError] where fcntl(stream.number, F_GETFD) == -1 {
-      _ = SystemBase.open("/dev/null", stream == standardInput ? O_WRONLY : O_RDONLY)
-    }
-  }
-
   /// The bytes of a file or a pipe; of one with more than `limit` bytes, somewhat more than these.
   package static func contents(of path: String, upTo limit: Int = .max) throws(SystemError) -> [UInt8] {
     let file = try open(path, O_RDONLY)

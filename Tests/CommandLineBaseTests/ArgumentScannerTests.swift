@@ -1,4 +1,4 @@
-import CommandLineSupport
+import CommandLineBase
 import Testing
 
 @Suite struct ArgumentScannerTests {

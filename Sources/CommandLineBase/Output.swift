@@ -13,7 +13,11 @@ package struct Output: Sendable {
   package static func prepare() {
     // If the reader is gone, a write fails with EPIPE instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
-    FileDescriptor.reserveStandardStreams()
+    // If a standard stream is closed, the next file opened would take its number, and results could go into a socket.
+    // So open the null device there, in the opposite direction, so that writing still fails.
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+      _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
   }
 
   /// Writes a line for people, ignoring errors.
@@ -30,14 +34,24 @@ package struct Output: Sendable {
 
   /// Writes all of the text; returns whether it has a reader.
   package func writeToReader(_ text: String) throws(OutputError) -> Bool {
-    do {
-      try FileDescriptor(number: descriptor).writeAll(Array(text.utf8))
-      return true
-    } catch {
-      let code = (error as? SystemError)?.code ?? EIO
-      guard code == EPIPE else { throw OutputError(code: code) }
-      return false
+    var text = text
+    let code = text.withUTF8 { bytes in
+      var rest = UnsafeRawBufferPointer(bytes)
+      while !rest.isEmpty {
+        let count = SystemBase.write(descriptor, rest.baseAddress, rest.count)
+        if count >= 0 {
+          rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        } else if errno == EAGAIN {
+          var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+          poll(&entry, 1, -1)
+        } else if errno != EINTR {
+          return errno
+        }
+      }
+      return 0
     }
+    guard code == 0 || code == EPIPE else { throw OutputError(code: code) }
+    return code == 0
   }
 }
 
@@ -48,5 +62,5 @@ package struct OutputError: Error, Equatable {
 
   package init(code: Int32) { self.code = code }
 
-  package var message: String { "the output cannot be written: \(SystemError(code: code))" }
+  package var message: String { "the output cannot be written: \(String(cString: strerror(code)))" }
 }
