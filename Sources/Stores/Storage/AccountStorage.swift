@@ -183,14 +183,17 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     }
   }
 
-  /// What the source of truth has for a key, in the light of what could not be done.
-  func judge(_ stored: StoredValue<Value>?, of key: Key) -> StorageQueue<Key, Value>.Reading {
+  /// Whether what the source of truth has for a key is out of date, although it does not say so yet.
+  func isOutOfDate(_ key: Key) -> Bool { state.withLock { $0.isOutOfDate(key) } }
+
+  /// What the source of truth had for a key, in the light of what could not be done, or is done by now.
+  /// - Parameter wasOutOfDate: Whether that was known before it was read: an invalidation that is made meanwhile may not be
+  ///   in what was read.
+  func judge(_ stored: StoredValue<Value>?, of key: Key, wasOutOfDate: Bool) -> StorageQueue<Key, Value>.Reading {
     guard var stored else { return .missing }
-    let (suspicion, isInvalidated) = state.withLock { state in
-      (state.suspicions[key], state.newest[key].map { if case .invalidate = $0.work { true } else { false } } ?? false)
-    }
-    if suspicion == .removed { return .missing }
-    if suspicion == .outOfDate || isInvalidated { stored.isInvalidated = true }
+    let (isRemoved, isOutOfDate) = state.withLock { ($0.suspicions[key] == .removed, $0.isOutOfDate(key)) }
+    if isRemoved { return .missing }
+    if wasOutOfDate || isOutOfDate { stored.isInvalidated = true }
     return .found(stored)
   }
 
@@ -401,6 +404,12 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 }
 
 extension AccountStorage.State {
+  fileprivate func isOutOfDate(_ key: Key) -> Bool {
+    if suspicions[key] == .outOfDate { return true }
+    if case .invalidate? = newest[key]?.work { return true }
+    return false
+  }
+
   /// Nothing is left of what a removal of everything could not remove.
   fileprivate mutating func forgetRemains() {
     hasRemains = false

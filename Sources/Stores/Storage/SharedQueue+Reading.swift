@@ -6,6 +6,7 @@ extension SharedQueue {
   /// What the source has for a key, once all work is done. Calls back on this thread, or when the source has returned the
   /// value, or has not within its limit.
   func read(_ key: Key, then completion: @escaping @Sendable (StorageReading<Value>) -> Void) {
+    let wasOutOfDate = isOutOfDate(key)
     if let pending = pending(key) { return completion(pending) }
     let waiting = Locked<(@Sendable (StorageReading<Value>) -> Void)?>(completion)
     let end: @Sendable (StorageReading<Value>) -> Void = { reading in
@@ -14,7 +15,7 @@ extension SharedQueue {
     let task = Task {
       do {
         let stored = try await truth.read(key)
-        end(self.pending(key) ?? self.result(stored, of: key))
+        end(self.pending(key) ?? self.result(stored, of: key, wasOutOfDate: wasOutOfDate))
       } catch {
         self.onError(error)
         end(.failed)
@@ -50,10 +51,14 @@ extension SharedQueue {
     }
   }
 
-  private func result(_ stored: StoredValue<Value>?, of key: Key) -> StorageReading<Value> {
+  private func isOutOfDate(_ key: Key) -> Bool {
+    state.withLock { $0.suspicions.contains(key) || $0.lines[key] != nil }
+  }
+
+  /// What the source had for a key. An invalidation that is made while it is read may not be in that.
+  private func result(_ stored: StoredValue<Value>?, of key: Key, wasOutOfDate: Bool) -> StorageReading<Value> {
     guard var stored else { return .missing }
-    let isOutOfDate = state.withLock { $0.suspicions.contains(key) || $0.lines[key] != nil }
-    if isOutOfDate { stored.isInvalidated = true }
+    if wasOutOfDate || isOutOfDate(key) { stored.isInvalidated = true }
     return .found(stored)
   }
 

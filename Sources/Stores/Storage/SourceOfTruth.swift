@@ -50,8 +50,7 @@ public protocol SourceOfTruth<Key, Value>: Sendable {
 
   /// What is the same for every object that opens the same partition, in this process, such as a path; `nil` unless
   /// implemented. What could not be written yet is then found by the next store of the partition; without it, by the
-  /// same
-  /// ``StoreGroup`` alone.
+  /// same ``StoreGroup`` alone.
   var identity: String? { get }
 
   /// Whether the server has refused the account (401), so that its values are hidden until a request succeeds; kept

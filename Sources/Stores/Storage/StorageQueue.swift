@@ -71,9 +71,10 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// What the source of truth will have for a key once all work is done, with the reason if that is nothing.
   func read(_ key: Key) -> Reading {
+    let wasOutOfDate = account.isOutOfDate(key)
     if let pending = account.pending(key) { return pending }
     do {
-      return account.judge(try source.read(key), of: key)
+      return account.judge(try source.read(key), of: key, wasOutOfDate: wasOutOfDate)
     } catch {
       report(error)
       return .failed

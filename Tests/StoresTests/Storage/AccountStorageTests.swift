@@ -34,6 +34,21 @@ import Testing
       configuration: configuration)
   }
 
+  @Test func `D3: a value that is read while its invalidation reaches the source is out of date`() throws {
+    let source = ObservedSource()
+    let queue = StorageQueue(source, writesBehind: true) { _ in }
+    try source.write(StoredValue("old", writtenAt: .now()), for: "k")
+    let job = queue.enqueue(.invalidate("k")).job
+    source.afterReading.update { $0 = { queue.finish(job) { _ in } } }
+    guard case .found(let found) = queue.read("k") else {
+      Issue.record("there is no value")
+      return
+    }
+    #expect(found.value == "old")
+    #expect(found.isInvalidated)
+    #expect(try source.read("k")?.isInvalidated == true)
+  }
+
   @Test func `the next store of a folder finds what the one before has not written yet`() async throws {
     var first: Store<String, String>? = try store(writing: .behind)
     let next = try store()
@@ -262,4 +277,21 @@ private final class StubbornTruth: SourceOfTruth {
   }
   func removeAll() throws { truth.removeAll() }
   func keys() -> [String] { truth.keys() }
+}
+
+/// Values in memory; a closure is called once, when a value has been read and is not returned yet.
+private final class ObservedSource: SourceOfTruth {
+  let afterReading = Mutable<(@Sendable () -> Void)?>(nil)
+  private let values = Mutable<[String: StoredValue<String>]>([:])
+
+  func read(_ key: String) throws -> StoredValue<String>? {
+    let value = values.value[key]
+    afterReading.update { exchange(&$0, with: nil) }?()
+    return value
+  }
+
+  func write(_ stored: StoredValue<String>, for key: String) throws { values.update { $0[key] = stored } }
+  func remove(_ key: String) throws { values.update { $0[key] = nil } }
+  func removeAll() throws { values.update { $0 = [:] } }
+  func keys() throws -> [String] { Array(values.value.keys) }
 }

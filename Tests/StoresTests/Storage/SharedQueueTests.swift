@@ -47,6 +47,25 @@ import Testing
     #expect(shared.value("k")?.value == "newer")
   }
 
+  @Test func `F1: a value that is read while its invalidation reaches the source is out of date`() async throws {
+    let queue = queue()
+    await make(.write(stored("old", 1), isResponse: false), in: queue)
+    _ = queue.add(.invalidate(EntryVersion(time: 2, writer: 1)), for: "k", completion: nil)
+    shared.holdReads()
+    let readings = Monitor<[StorageReading<String>]>([])
+    queue.read("k") { reading in readings.update { $0.append(reading) } }
+    try await shared.heldReads.wait { $0 == 1 }
+    queue.begin("k")
+    await withCheckedContinuation { continuation in queue.settle("k") { _ in continuation.resume() } }
+    shared.releaseReads()
+    guard case .found(let found)? = try await readings.wait(until: { !$0.isEmpty }).first else {
+      Issue.record("there is no value")
+      return
+    }
+    #expect(found.value == "old")
+    #expect(found.isInvalidated)
+  }
+
   @Test func `what has failed is tried again some at a time`() async {
     let truth = CountingTruth()
     let queue = SharedQueue(truth, scheduler: ConcurrentScheduler()) { _ in }
