@@ -17,7 +17,7 @@ extension Store {
   /// then, the store keeps the outbox alive; the outbox does not keep the store alive: when the store is released,
   /// nothing more is shown, and no response is cached.
   ///
-  /// If the response is no value of this store, the change is applied to every cached value once the server has
+  /// If the response is not a value of this store, the change is applied to every cached value once the server has
   /// accepted a mutation that this outbox sent. If another process sent it, it is no longer shown; call
   /// `invalidate(_:)` when
   /// ``Outbox/changes`` reports that an entry was withdrawn.

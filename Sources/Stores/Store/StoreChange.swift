@@ -17,10 +17,10 @@ public struct StoreChange<Key: Hashable & Sendable, Value: Sendable, Response: S
   let key: Key?
   /// The changed value of a key; `nil` if the change does not affect it.
   let apply: @Sendable (Key, Value?) -> Value?
-  /// The value in the response, and its key; `nil` if the response is no value of the store.
+  /// The value in the response, and its key; `nil` if the response is not a value of the store.
   let valueInResponse: @Sendable (Response) -> (key: Key, value: Value)?
 
-  /// A change that may affect any cached value, and whose response is no value of the store, such as that of another
+  /// A change that may affect any cached value, and whose response is not a value of the store, such as that of another
   /// store's mutation: once the server has accepted the change, it is applied to every cached value. A value that was
   /// requested after the change began may have the change already, or not: it is requested again for its watchers, as by
   /// `invalidate(_:)`.
