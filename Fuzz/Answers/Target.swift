@@ -26,14 +26,14 @@ private struct GraphQLOutcome: Equatable {
   var extensions: JSONValue?
 
   init?(_ body: Data, by coder: JSONCoder) {
-    let envelope: GraphQLEnvelope<Thing>
+    let envelope: GraphQLEnvelope
     do throws(JSONError) {
-      envelope = try GraphQLEnvelope(body, by: coder)
+      envelope = try GraphQLEnvelope(body, data: &thing, by: coder)
     } catch {
       check(error)
       return nil
     }
-    (thing, errors, extensions) = (envelope.data, envelope.errors, envelope.extensions)
+    (errors, extensions) = (envelope.errors, envelope.extensions)
     if let failure = envelope.failure {
       check(failure)
       isUnreadable = true

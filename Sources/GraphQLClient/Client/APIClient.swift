@@ -205,7 +205,7 @@ extension APIClient {
         let (parser, isSecret) = (session.responseParser, session.isResponseSecret)
         return parts.collect(upTo: responseBodyLimit).map { [decoder] response in
           do throws(RequestError) {
-            return sent.described(try parser.parse(response, by: decoder, without: sent.sent))
+            return try parser.parse(response, by: decoder, to: sent)
           } catch {
             throw error.about(response, quoting: isSecret ? nil : sent.redactor.excerpt(of: response.body))
           }

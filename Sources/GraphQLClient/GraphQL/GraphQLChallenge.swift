@@ -24,9 +24,10 @@ extension Data {
   /// The errors of a GraphQL response without data, if a text, such as a code, occurs in it.
   func errorsWithoutData(naming text: String) -> [GraphQLError] {
     // This is enough for most responses, which are then not parsed twice.
+    var data: NoContent?
     guard !beginsWithData, holds(text),
-      let envelope = try? GraphQLEnvelope<NoContent>(self, by: JSONCoder()),
-      envelope.data == nil, envelope.failure == nil
+      let envelope = try? GraphQLEnvelope(self, data: &data, by: JSONCoder()),
+      data == nil, envelope.failure == nil
     else { return [] }
     return envelope.errors
   }

@@ -5,27 +5,31 @@ import SystemBase
 /// The members of a response as received, by the one reader of GraphQL's wire format: whatever decoder reads `data`, it
 /// gets the text of that alone.
 ///
-/// Members come in any order; of equal ones the last counts.
-struct GraphQLEnvelope<ResponseData: Decodable & Sendable> {
-  private(set) var data: ResponseData?
+/// Members come in any order; of equal ones the last counts. The type does not depend on that of `data`: in code that is
+/// not specialised, the runtime would look it up at each use.
+struct GraphQLEnvelope {
   /// Why data that was sent could not be decoded, which is an error only if the server sent no errors itself.
   private(set) var failure: DecodingFailure?
   private(set) var errors: [GraphQLError] = []
   private(set) var extensions: JSONValue?
 
-  /// Reads a body. Throws a `JSONError` if it is not JSON, or no response.
-  init(_ body: Data, by decoder: some BodyDecoder) throws(JSONError) {
-    self = try JSONReader.reading(body.bytes) { (json: inout JSONReader) throws(JSONError) in
-      try GraphQLEnvelope(from: &json, by: decoder)
+  /// Reads a body, and its `data`: nil if they are null or cannot be decoded. Throws a `JSONError` if it is not JSON,
+  /// or no response.
+  init<ResponseData: Decodable & Sendable>(
+    _ body: Data, data: inout ResponseData?, by decoder: any BodyDecoder
+  ) throws(JSONError) {
+    try JSONReader.reading(body.bytes) { (json: inout JSONReader) throws(JSONError) in
+      try read(from: &json, data: &data, by: decoder)
     }
   }
 
-  /// Reads the next value, such as the payload of a message.
-  init(from json: inout JSONReader, by decoder: some BodyDecoder) throws(JSONError) {
+  private mutating func read<ResponseData: Decodable & Sendable>(
+    from json: inout JSONReader, data: inout ResponseData?, by decoder: any BodyDecoder
+  ) throws(JSONError) {
     try json.beginObject()
     while try json.nextKey() {
       if json.key(is: "data") {
-        try readData(from: &json, by: decoder)
+        try readData(from: &json, into: &data, by: decoder)
       } else if json.key(is: "errors") {
         errors = try json.read(FirstErrors?.self)?.errors ?? []
       } else if json.key(is: "extensions") {
@@ -37,7 +41,9 @@ struct GraphQLEnvelope<ResponseData: Decodable & Sendable> {
     }
   }
 
-  private mutating func readData(from json: inout JSONReader, by decoder: some BodyDecoder) throws(JSONError) {
+  private mutating func readData<ResponseData: Decodable & Sendable>(
+    from json: inout JSONReader, into data: inout ResponseData?, by decoder: any BodyDecoder
+  ) throws(JSONError) {
     var error: (any Error)?
     if let coder = decoder as? JSONCoder {
       error = try coder.read(orSkipInto: &data, from: &json)
@@ -52,12 +58,16 @@ struct GraphQLEnvelope<ResponseData: Decodable & Sendable> {
       (error as? JSONError).map { DecodingFailure($0) } ?? DecodingFailure(error).inside("data")
     }
   }
+}
 
-  /// The response as a policy treats it. Data that cannot be decoded fails with the server's errors, or if there are
-  /// none, with the reason.
-  consuming func response(_ policy: GraphQLErrorPolicy) throws -> GraphQLResponse<ResponseData> {
-    if let failure, errors.isEmpty { throw failure }
-    return try GraphQLResponse(data: data, errors: errors, extensions: extensions, policy: policy)
+extension GraphQLResponse where ResponseData: Decodable {
+  /// Reads a body, as the policy treats its errors. Data that cannot be decoded fail with the server's errors, or if there
+  /// are none, with the reason.
+  init(reading body: Data, by decoder: any BodyDecoder, _ policy: GraphQLErrorPolicy) throws {
+    var data: ResponseData?
+    let envelope = try GraphQLEnvelope(body, data: &data, by: decoder)
+    if let failure = envelope.failure, envelope.errors.isEmpty { throw failure }
+    try self.init(data: data, errors: envelope.errors, extensions: envelope.extensions, policy: policy)
   }
 }
 
@@ -89,8 +99,9 @@ extension ResponseParser {
   public static func graphQL<ResponseData: Decodable & Sendable>(
     _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {
-    ResponseParser(accept: GraphQLHeaders.accept) { response, decoder in
-      try response.readGraphQL { try GraphQLEnvelope<ResponseData>($0, by: decoder).response(policy) }
+    ResponseParser(accept: GraphQLHeaders.accept) { (response, decoder, sent: SentFields?) in
+      let output = try response.readGraphQL { try GraphQLResponse<ResponseData>(reading: $0, by: decoder, policy) }
+      return output.errors.isEmpty ? output : sent?.described(output) ?? output
     }
   }
 }
@@ -122,8 +133,9 @@ extension HTTPResponse {
 extension RequestError {
   /// The failure of a status, with the GraphQL errors in the response's body, if there are any.
   fileprivate func telling(of response: HTTPResponse) -> RequestError {
+    var data: NoContent?
     guard (try? response.requireJSON()) != nil,
-      let envelope = try? GraphQLEnvelope<NoContent>(response.body, by: JSONCoder()), !envelope.errors.isEmpty
+      let envelope = try? GraphQLEnvelope(response.body, data: &data, by: JSONCoder()), !envelope.errors.isEmpty
     else { return self }
     var error = self
     error.cause = GraphQLErrors(envelope.errors)

@@ -124,4 +124,13 @@ public enum GraphQLErrorPolicy: Sendable {
   case ignore
   /// Both data and errors are returned.
   case all
+
+  /// Throws what the policy does not accept of a response: the one place that decides what errors mean.
+  func check(_ errors: [GraphQLError], hasData: Bool) throws(RequestError) {
+    guard errors.isEmpty || self != .none && hasData else { throw RequestError(graphQL: errors) }
+    guard hasData else {
+      let failure = DecodingFailure(path: "data", reason: "a value is missing, and there are no errors either")
+      throw RequestError(.undecodable, failure.description, cause: failure)
+    }
+  }
 }

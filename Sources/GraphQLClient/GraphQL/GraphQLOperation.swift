@@ -47,33 +47,69 @@ public struct GraphQLDocument: Hashable, Sendable, CustomStringConvertible {
   /// The text.
   public var description: String { text }
 
+  /// The name of the first operation, if it has one.
+  var name: String? { contents.name }
+
   /// The operations in the text, in order; none if the text is not GraphQL, which the error of a request says.
-  public let operations: [GraphQLOperation]
+  public var operations: [GraphQLOperation] { contents.operations }
 
   /// The text as a JSON string, escaped once for all requests.
-  let prepared: PreparedString
+  var prepared: PreparedString { contents.prepared }
 
   /// The lower-case hexadecimal SHA-256 of the text, by which a server can know it.
-  public let sha256: String
+  public var sha256: String { contents.sha256 }
 
   /// The extensions of a request, as JSON, that hold the hash and nothing else.
-  let hashExtensions: String
+  var hashExtensions: String { contents.hashExtensions }
 
-  /// Where and why the text is not GraphQL.
-  private let syntaxError: GraphQLSyntaxError?
+  /// Where a request copies the document, it copies a reference.
+  private let contents: Contents
 
-  /// The plans of the operations that have `@defer` or `@stream`, by the operations' numbers.
-  private let incrementalPlans: [Int: IncrementalPlan]
+  private final class Contents: Sendable {
+    let operations: [GraphQLOperation]
+    let name: String?
+    let prepared: PreparedString
+    let sha256: String
+    let hashExtensions: String
+    /// Where and why the text is not GraphQL.
+    let syntaxError: GraphQLSyntaxError?
+    /// The plans of the operations that have `@defer` or `@stream`, by the operations' numbers.
+    let incrementalPlans: [Int: IncrementalPlan]
+    /// The literals that make up the text, each once.
+    let parts: [String]
 
-  /// The literals that make up the text, each once.
-  private let parts: [String]
+    init(_ parts: [String]) {
+      self.parts = parts
+      let text = parts.joined(separator: "\n")
+      prepared = PreparedString(text)
+      sha256 = SHA256.hexadecimal(of: text.utf8)
+      hashExtensions = #"{"persistedQuery":{"sha256Hash":"\#(sha256)","version":1}}"#
+      do {
+        let document = try DocumentSyntax(parsing: text)
+        operations = document.operations.map {
+          GraphQLOperation(kind: GraphQLOperation.Kind($0.kind), name: $0.name?.text)
+        }
+        let fragments = FragmentTable(document)
+        let plans = document.operations.enumerated().compactMap { index, operation in
+          IncrementalPlan(of: operation, fragments).map { (index, $0) }
+        }
+        incrementalPlans = Dictionary(uniqueKeysWithValues: plans)
+        syntaxError = nil
+      } catch {
+        operations = []
+        incrementalPlans = [:]
+        syntaxError = error
+      }
+      name = operations.first?.name
+    }
+  }
 
   /// The operation of this name; if there is none, the document's only operation.
   /// - Throws: `invalidRequest` if there is no such operation, or if the text is not GraphQL: then with line and column.
   func operation(named name: String) throws(RequestError) -> GraphQLOperation {
     if let operation = operations.first(where: { $0.name == name }) { return operation }
     if operations.count == 1 { return operations[0] }
-    guard let syntaxError else {
+    guard let syntaxError = contents.syntaxError else {
       throw RequestError(.invalidRequest, "The document has no operation named '\(name)'.")
     }
     throw RequestError(.invalidRequest, "The document of '\(name)' is not GraphQL: \(syntaxError).")
@@ -81,8 +117,8 @@ public struct GraphQLDocument: Hashable, Sendable, CustomStringConvertible {
 
   /// The plan of the operation of this name, or of the only one; `nil` if it has neither `@defer` nor `@stream`.
   func incrementalPlan(named name: String) -> IncrementalPlan? {
-    if incrementalPlans.isEmpty { return nil }
-    return incrementalPlans[operations.count == 1 ? 0 : operations.firstIndex { $0.name == name } ?? -1]
+    if contents.incrementalPlans.isEmpty { return nil }
+    return contents.incrementalPlans[operations.count == 1 ? 0 : operations.firstIndex { $0.name == name } ?? -1]
   }
 
   /// The first operation, after which the document is called.
@@ -90,10 +126,20 @@ public struct GraphQLDocument: Hashable, Sendable, CustomStringConvertible {
   var firstOperation: GraphQLOperation {
     get throws(RequestError) {
       if let first = operations.first { return first }
-      let reason = syntaxError.map { "is not GraphQL: \($0)" } ?? "has no operation"
+      let reason = contents.syntaxError.map { "is not GraphQL: \($0)" } ?? "has no operation"
       throw RequestError(.invalidRequest, "The document '\(text.sanitized(upTo: 64))' \(reason).")
     }
   }
+}
+
+extension GraphQLDocument {
+  /// Whether the texts are equal.
+  public static func == (left: GraphQLDocument, right: GraphQLDocument) -> Bool {
+    left.contents === right.contents || left.text == right.text
+  }
+
+  /// Hashes the text.
+  public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 extension GraphQLDocument: ExpressibleByStringLiteral {
@@ -103,27 +149,7 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
   }
 
   private init(_ parts: [String]) {
-    self.parts = parts
-    let text = parts.joined(separator: "\n")
-    prepared = PreparedString(text)
-    sha256 = SHA256.hexadecimal(of: text.utf8)
-    hashExtensions = #"{"persistedQuery":{"sha256Hash":"\#(sha256)","version":1}}"#
-    do {
-      let document = try DocumentSyntax(parsing: text)
-      operations = document.operations.map {
-        GraphQLOperation(kind: GraphQLOperation.Kind($0.kind), name: $0.name?.text)
-      }
-      let fragments = FragmentTable(document)
-      let plans = document.operations.enumerated().compactMap { index, operation in
-        IncrementalPlan(of: operation, fragments).map { (index, $0) }
-      }
-      incrementalPlans = Dictionary(uniqueKeysWithValues: plans)
-      syntaxError = nil
-    } catch {
-      operations = []
-      incrementalPlans = [:]
-      syntaxError = error
-    }
+    contents = Contents(parts)
   }
 
   /// Joins a document and the fragments that it uses. A literal that is in both, such as a third fragment used by two
@@ -136,6 +162,7 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
   ///     }
   ///     static let query: GraphQLDocument = "query post($id: ID!) { post(id: $id) { ...postFields } }" + .postFields
   public static func + (document: GraphQLDocument, fragments: GraphQLDocument) -> GraphQLDocument {
-    GraphQLDocument(document.parts + fragments.parts.filter { !document.parts.contains($0) })
+    let parts = document.contents.parts
+    return GraphQLDocument(parts + fragments.contents.parts.filter { !parts.contains($0) })
   }
 }

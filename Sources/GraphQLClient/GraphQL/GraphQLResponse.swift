@@ -29,20 +29,18 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
     self.operationName = operationName
   }
 
-  /// What a policy makes of a response's members: the one place that decides what errors mean. An `APIClient` has done
-  /// so for its responses; other transports of sessions call this.
+  /// What a policy makes of a response's members. An `APIClient` has done so for its responses; other transports of
+  /// sessions call this.
   ///
   /// Throws `graphQL` if there are only errors, or errors that the policy does not accept beside data, and `undecodable`
   /// if there are neither data nor errors.
   public init(
     data: ResponseData?, errors: [GraphQLError], extensions: JSONValue? = nil, policy: GraphQLErrorPolicy
   ) throws(RequestError) {
-    guard errors.isEmpty || policy != .none && data != nil else { throw RequestError(graphQL: errors) }
-    guard let data else {
-      let failure = DecodingFailure(path: "data", reason: "a value is missing, and there are no errors either")
-      throw RequestError(.undecodable, failure.description, cause: failure)
-    }
-    self.init(data: data, errors: policy == .all ? errors : [], extensions: extensions)
+    try policy.check(errors, hasData: data != nil)
+    guard let data else { throw RequestError(graphQL: errors) }
+    (self.data, self.extensions, operationName) = (data, extensions, nil)
+    self.errors = policy == .all ? errors : []
   }
 
   /// The response with its data transformed; errors and extensions are kept.

@@ -42,7 +42,7 @@ where ResponseType == GraphQLResponse<ResponseData>, Parameters == GraphQLReques
 
 extension GraphQLSession {
   /// The name of the document's first operation. A session that runs another operation of the document overrides this.
-  public var operationName: String { Self.query.operations.first?.name ?? String(describing: Self.self) }
+  public var operationName: String { Self.query.name ?? String(describing: Self.self) }
   /// No extensions.
   public var extensions: JSONValue? { nil }
   /// Any error fails the request.
@@ -72,7 +72,8 @@ extension GraphQLSession {
   /// errors that it does not accept.
   public func data(of response: ResponseType) throws(RequestError) -> ResponseData {
     do {
-      return try ResponseType(data: response.data, errors: response.errors, policy: errorPolicy).data
+      try errorPolicy.check(response.errors, hasData: true)
+      return response.data
     } catch {
       throw error.named(operationName)
     }
@@ -112,39 +113,42 @@ extension GraphQLSession {
   /// caches and link prefetching could repeat; for other methods; for a subscription, which has more than one
   /// response; and for a document without an id where only ids are sent.
   public func standardRequest(_ call: APICall) throws -> HTTPRequest {
-    let (client, accept) = (call.client, responseParser.accept)
-    let wire = wire ?? client.graphQL.wire
+    let (name, accept) = (operationName, responseParser.accept)
+    let wire = wire ?? call.client.graphQL.wire
     let hasOwnAccept = accept != GraphQLHeaders.accept
     let plan = try OperationPlan(
-      Self.query, named: operationName, .once(call.method), by: wire, isSecret: isResponseSecret || !secrets.isEmpty,
-      isAlone: hasOwnAccept, insteadOfHash: call.document, sendsHashes: !client.graphQL.persistedQueries.isOff)
+      Self.query, named: name, .once(call.method), by: wire, isSecret: isResponseSecret || !secrets.isEmpty,
+      isAlone: hasOwnAccept, insteadOfHash: call.document, sendsHashes: !call.client.graphQL.persistedQueries.isOff)
     var parameters = parameters
     parameters.sentDocument = plan.document
     var headers = try headers
     if hasOwnAccept, !headers.contains("Accept") { try headers.set("Accept", to: accept) }
-    let endpoint = try client.target(forPath: path)
+    let endpoint = try call.client.target(forPath: path)
     let targetOfGET =
       plan.method == .post
       ? nil
       : try parameters.target(
-        below: endpoint, upTo: wire.urlLimit, by: client.encoder, orNone: plan.method == .getIfPossible)
+        below: endpoint, upTo: wire.urlLimit, by: call.client.encoder, orNone: plan.method == .getIfPossible)
     var request = HTTPRequest(
       method: targetOfGET == nil ? .post : .get, target: targetOfGET ?? endpoint, headers: headers, body: nil,
-      timeouts: client.timeouts, operationName: operationName, isReplayable: isReplayable(with: call.method))
+      timeouts: call.client.timeouts, operationName: name, isReplayable: isReplayable(with: call.method))
     request.onlyReads = plan.kind == .query
     if targetOfGET == nil {
-      try request.setBody(to: &parameters, by: client.encoder)
+      try request.setBody(to: &parameters, by: call.client.encoder)
     } else {
       request.headers = headers.adding(defaults: GraphQLHeaders.ofGet)
     }
-    request.context.carrier = GraphQLCarrier(
-      self, call, hasHash: parameters.isHashAlone, batching: plan.mayJoinBatch ? wire.batching : nil)
+    let batching = plan.mayJoinBatch ? wire.batching : nil
+    if parameters.isHashAlone || batching != nil {
+      request.context.carrier = GraphQLCarrier(self, call, hasHash: parameters.isHashAlone, batching: batching)
+    }
     return request
   }
 }
 
 extension HTTPRequest {
-  /// Gives it its body: JSON, or with files, a multipart form.
+  /// Gives it its body: JSON, or with files, a multipart form. Inlined, since it would look up the parameters' type again.
+  @inline(__always)
   fileprivate mutating func setBody(
     to parameters: inout GraphQLRequest<some Encodable & Sendable>, by encoder: any BodyEncoder
   ) throws {

@@ -80,7 +80,8 @@ extension ResponseParser {
   package static func graphQL<ResponseData: Decodable & Sendable>(
     _ policy: GraphQLErrorPolicy, of name: String, in document: GraphQLDocument
   ) -> Self where Output == GraphQLResponse<ResponseData> {
-    document.incrementalPlan(named: name).map { .incremental($0, policy) } ?? .graphQL(policy)
+    if let plan = document.incrementalPlan(named: name) { return .incremental(plan, policy) }
+    return .graphQL(policy)
   }
 
   /// The complete response to an operation with `@defer` or `@stream`, in one part or in many.
@@ -88,7 +89,8 @@ extension ResponseParser {
     _ plan: IncrementalPlan, _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {
     ResponseParser(accept: GraphQLHeaders.incremental) { response, decoder, sent in
-      var reader = IncrementalReader<ResponseData>(plan, policy, decoder, limit: .max, without: sent)
+      var reader = IncrementalReader<ResponseData>(
+        plan, policy, decoder, limit: .max, without: sent?.sent ?? SentSecrets())
       var last: IncrementalResponse<ResponseData>?
       do {
         for part in response.parts { try reader.read(part) { last = $0 } }
@@ -97,7 +99,7 @@ extension ResponseParser {
         throw RequestError(reading: error).keeping(last)
       }
       guard let last else { throw RequestError(.badResponse, "The response has no parts.") }
-      return last.response
+      return sent?.described(last.response) ?? last.response
     }
   }
 }

@@ -92,7 +92,7 @@ extension GraphQLSubscription {
   /// Decodes one result, and treats it by the error policy.
   private func response(_ result: Data, by decoder: any BodyDecoder) throws -> ResponseType {
     do {
-      return try GraphQLEnvelope<ResponseData>(result, by: decoder).response(errorPolicy)
+      return try ResponseType(reading: result, by: decoder, errorPolicy)
     } catch {
       throw RequestError(reading: error)
     }

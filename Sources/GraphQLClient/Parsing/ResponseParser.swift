@@ -15,7 +15,7 @@ public struct ResponseParser<Output: Sendable>: Sendable {
   /// The request's `Accept`, unless the session's headers have one.
   public let accept: String
 
-  private let read: @Sendable (HTTPResponse, any BodyDecoder, SentSecrets) throws -> Output
+  private let read: @Sendable (HTTPResponse, any BodyDecoder, SentFields?) throws -> Output
 
   /// Makes a parser from its `Accept`, and a closure that parses a response of any status; it may use the client's
   /// decoder.
@@ -23,11 +23,15 @@ public struct ResponseParser<Output: Sendable>: Sendable {
   /// The closure throws a `RequestError`, or any other error, such as a `DecodingError`, which becomes a `RequestError`
   /// of the kind `undecodable`.
   public init(accept: String, read: @escaping @Sendable (HTTPResponse, any BodyDecoder) throws -> Output) {
-    self.init(accept: accept) { response, decoder, _ in try read(response, decoder) }
+    self.init(accept: accept) { response, decoder, sent in
+      let output = try read(response, decoder)
+      return sent?.described(output) ?? output
+    }
   }
 
-  /// Makes a parser whose output has errors within its data: they are read without the secrets that were sent.
-  init(accept: String, reading read: @escaping @Sendable (HTTPResponse, any BodyDecoder, SentSecrets) throws -> Output)
+  /// Makes a parser that also gets what was sent, if that is known: it sees to it that no error in its output shows a
+  /// secret of it.
+  init(accept: String, reading read: @escaping @Sendable (HTTPResponse, any BodyDecoder, SentFields?) throws -> Output)
   {
     self.accept = accept
     self.read = read
@@ -35,12 +39,12 @@ public struct ResponseParser<Output: Sendable>: Sendable {
 
   /// Parses a response; throws a `RequestError`.
   public func parse(_ response: HTTPResponse, by decoder: any BodyDecoder) throws(RequestError) -> Output {
-    try parse(response, by: decoder, without: SentSecrets())
+    try parse(response, by: decoder, to: nil)
   }
 
-  /// Parses the response to a request that carried these secrets.
+  /// Parses the response to a request that was sent so: errors in the output are under its name, without its secrets.
   func parse(
-    _ response: HTTPResponse, by decoder: any BodyDecoder, without sent: SentSecrets
+    _ response: HTTPResponse, by decoder: any BodyDecoder, to sent: SentFields?
   ) throws(RequestError) -> Output {
     do {
       return try read(response, decoder, sent)

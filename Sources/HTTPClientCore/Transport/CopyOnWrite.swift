@@ -5,7 +5,9 @@ struct CopyOnWrite<Value: Sendable>: Sendable {
   /// `@unchecked Sendable`: the value changes only while a single `CopyOnWrite` refers to it.
   @usableFromInline
   final class Storage: @unchecked Sendable {
-    @usableFromInline var value: Value
+    /// Without the runtime's checks of exclusive access: it changes only through the single variable that refers to it,
+    /// whose own access is exclusive.
+    @usableFromInline @exclusivity(unchecked) var value: Value
 
     @usableFromInline init(_ value: Value) { self.value = value }
   }

@@ -152,10 +152,11 @@ public struct JSONCoder: Sendable {
   private func read<Direct: JSONDecodable, Value>(
     _ direct: Direct.Type, orSkipInto value: inout Value?, from json: inout JSONReader
   ) throws(JSONError) -> (any Error)? {
-    var read: Direct?
-    let failure = try json.read(orSkipInto: &read)
-    value = read.map { unsafeBitCast($0, to: Value.self) }
-    return failure
+    try withUnsafeMutablePointer(to: &value) { (value) throws(JSONError) in
+      try value.withMemoryRebound(to: Direct?.self, capacity: 1) { (direct) throws(JSONError) in
+        try json.read(orSkipInto: &direct.pointee)
+      }
+    }
   }
 
   private func decode<Value: Decodable>(

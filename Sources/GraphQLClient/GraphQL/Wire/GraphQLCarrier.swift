@@ -9,11 +9,8 @@ struct GraphQLCarrier: RequestCarrier {
   private let batching: GraphQLBatching?
 
   /// Takes what the request was made of, whether a hash stands for its document, and how it is sent with others, if that
-  /// is allowed; `nil` if it is simply sent.
-  init?<Session: GraphQLSession>(
-    _ session: Session, _ call: APICall, hasHash: Bool, batching: GraphQLBatching?
-  ) {
-    guard hasHash || batching != nil else { return nil }
+  /// is allowed.
+  init<Session: GraphQLSession>(_ session: Session, _ call: APICall, hasHash: Bool, batching: GraphQLBatching?) {
     client = call.client
     self.batching = batching
     persisted =
