@@ -91,7 +91,7 @@ extension LiveFailure {
   static func remedy(of errors: [GraphQLError]) -> Remedy {
     for error in errors {
       switch error.code {
-      case GraphQLError.unauthenticatedCode, "SUBSCRIPTION_JWT_EXPIRED", AppSyncDialect.unauthorizedCode:
+      case GraphQLError.unauthenticatedCode, "SUBSCRIPTION_JWT_EXPIRED", "UnauthorizedException":
         return .refreshToken
       case "SUBSCRIPTION_SCHEMA_RELOAD", "SUBSCRIPTION_CONFIG_RELOAD", "SUBSCRIPTION_MAX_LIMIT",
         "WEBSOCKET_CLOSE_ERROR":

@@ -25,7 +25,7 @@ public struct WebSocketLiveTransport: LiveTransport {
     public var payload: JSONValue?
   }
 
-  private let liveProtocol: LiveProtocol
+  private let liveProtocol: any LiveProtocol
   private let url: URL?
   private let sockets: (any WebSocketTransport)?
   private let prepare: @Sendable (inout Opening) throws -> Void
@@ -77,7 +77,7 @@ public struct WebSocketLiveTransport: LiveTransport {
   }
 
   init(
-    _ liveProtocol: LiveProtocol, url: URL?, over sockets: (any WebSocketTransport)?, _ settings: LiveSettings,
+    _ liveProtocol: any LiveProtocol, url: URL?, over sockets: (any WebSocketTransport)?, _ settings: LiveSettings,
     scheduler: any Scheduler, prepare: @escaping @Sendable (inout Opening) throws -> Void
   ) {
     self.liveProtocol = liveProtocol
@@ -194,7 +194,7 @@ private let liveOperationLimit = 8 << 20
 
 /// Opens WebSockets to one server for one key of tokens.
 private struct WebSocketDialler: LiveDialler {
-  let liveProtocol: LiveProtocol
+  let liveProtocol: any LiveProtocol
   let url: URL
   let sockets: any WebSocketTransport
   let settings: LiveSettings
@@ -217,18 +217,11 @@ private struct WebSocketDialler: LiveDialler {
         url: try url.withWebSocketScheme, headers: fields,
         payload: token.map { .object([$0.name: .string($0.value)]) })
       if let field, own == nil { opening.headers.append(field) }
-      var liveProtocol = liveProtocol
-      if case .appSync = liveProtocol {
-        opening.url = try AppSyncDialect.realtimeURL(of: opening.url)
-        opening.payload = nil
-      }
+      try liveProtocol.begin(&opening)
       try prepare(&opening)
       sent.add(opening.headers)
       if let payload = opening.payload { sent.add(texts: payload.texts) }
-      if case .appSync = liveProtocol {
-        let dialect = try AppSyncDialect(&opening, host: url.host ?? "")
-        liveProtocol = .appSync(dialect)
-      }
+      let liveProtocol = try liveProtocol.prepared(&opening, host: url.host ?? "")
       var request = try WebSocketRequest(url: opening.url, headers: opening.headers, subprotocols: [liveProtocol.name])
       sent.add(request)
       try client.checkCleartext(request.target)
@@ -242,7 +235,7 @@ private struct WebSocketDialler: LiveDialler {
   }
 
   private func connect(
-    _ request: WebSocketRequest, _ liveProtocol: LiveProtocol, _ initMessage: String
+    _ request: WebSocketRequest, _ liveProtocol: any LiveProtocol, _ initMessage: String
   ) -> Observable<LiveChannelEvent> {
     .create { observer in
       var request = request
@@ -258,7 +251,7 @@ private struct WebSocketDialler: LiveDialler {
         case .message(.binary):
           return .lost(.badMessage("The server sent a binary message, which \(liveProtocol.name) does not have."))
         case .pong(let payload):
-          guard case .legacy = liveProtocol, let number = Int(String(decoding: payload, as: UTF8.self)) else {
+          guard liveProtocol.pingsByFrames, let number = Int(String(decoding: payload, as: UTF8.self)) else {
             return .heard
           }
           return .message(.pong(number))
@@ -314,16 +307,15 @@ extension URL {
 /// Speaks a protocol on a connection.
 private struct WebSocketChannel: LiveChannel {
   private let connection: WebSocketConnection
-  private let liveProtocol: LiveProtocol
+  private let liveProtocol: any LiveProtocol
 
-  init(_ connection: WebSocketConnection, _ liveProtocol: LiveProtocol) {
+  init(_ connection: WebSocketConnection, _ liveProtocol: any LiveProtocol) {
     self.connection = connection
     self.liveProtocol = liveProtocol
   }
 
   func send(_ message: LiveClientMessage, body: Data) throws(RequestError) {
-    // The older protocol has no pings of its own.
-    if case .ping(let number) = message, case .legacy = liveProtocol {
+    if case .ping(let number) = message, liveProtocol.pingsByFrames {
       return try connection.ping(Data("\(number)".utf8))
     }
     try connection.send(try liveProtocol.text(of: message, body: body))
@@ -351,7 +343,8 @@ extension LiveTransport where Self == WebSocketLiveTransport {
     scheduler: some Scheduler = ElasticScheduler(),
     prepare: @escaping @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void = { _ in }
   ) -> Self {
-    WebSocketLiveTransport(.transport, url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
+    WebSocketLiveTransport(
+      TransportProtocol(), url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
   }
 
   /// One WebSocket for all subscriptions of a client, by the older protocol `graphql-ws` of the library
@@ -361,6 +354,6 @@ extension LiveTransport where Self == WebSocketLiveTransport {
     scheduler: some Scheduler = ElasticScheduler(),
     prepare: @escaping @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void = { _ in }
   ) -> Self {
-    WebSocketLiveTransport(.legacy, url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
+    WebSocketLiveTransport(LegacyProtocol(), url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
   }
 }

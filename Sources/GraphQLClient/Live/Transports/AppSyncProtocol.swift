@@ -10,21 +10,29 @@ public import SystemBase
 /// - The acknowledgement says how long the server is silent at most; it sends keep-alives, and there are no pings.
 /// - Each operation is confirmed by a `start_ack`.
 /// - A connection carries a limited number of operations, and a message is limited in size.
-struct AppSyncDialect: Sendable {
-  /// A JSON object: the host of the API, and a token or an API key.
-  private let authorization: RawJSON
-
-  /// How many operations AppSync allows on a connection.
-  static let operationLimit = 100
+struct AppSyncProtocol: LiveProtocol {
+  let name = "graphql-ws"
+  let traits = LiveTraits(acknowledges: true, confirmsOperations: true)
+  /// What AppSync allows on a connection.
+  let operationLimit = 100
   /// How many bytes AppSync allows in a message.
-  static let messageLimit = 240 << 10
-  /// The code by which AppSync rejects a token.
-  static let unauthorizedCode = "UnauthorizedException"
+  private static let messageLimit = 240 << 10
+
+  /// A JSON object: the host of the API, and a token or an API key. `nil` until an attempt has its credentials.
+  private var authorization: RawJSON?
+
+  /// Changes the address to that of the connections, and drops the payload, which AppSync has no use for.
+  func begin(_ opening: inout WebSocketLiveTransport.Opening) throws(RequestError) {
+    opening.url = try Self.realtimeURL(of: opening.url)
+    opening.payload = nil
+  }
 
   /// Moves the credentials from an attempt's header fields to its address.
   ///
   /// Throws `invalidRequest` if there are none.
-  init(_ opening: inout WebSocketLiveTransport.Opening, host: String) throws(RequestError) {
+  func prepared(
+    _ opening: inout WebSocketLiveTransport.Opening, host: String
+  ) throws(RequestError) -> AppSyncProtocol {
     let fields = ["Authorization", "x-api-key"].compactMap { name in opening.headers.first { $0.hasName(name) } }
     guard let field = fields.first else {
       throw RequestError(
@@ -34,7 +42,7 @@ struct AppSyncDialect: Sendable {
     }
     let isToken = field.hasName("Authorization")
     let credential = isToken ? field.value.withoutBearer : field.value
-    authorization = try .encoding(
+    let authorization = try RawJSON.encoding(
       .object(["host": .string(host), isToken ? "Authorization" : "x-api-key": .string(credential)]))
     for name in ["Authorization", "x-api-key"] { opening.headers.remove(name) }
     // Some servers read '+' as a space.
@@ -43,6 +51,9 @@ struct AppSyncDialect: Sendable {
     opening.url = try opening.url.changed { components in
       components.percentEncodedQuery = components.percentEncodedQuery.map { "\($0)&\(query)" } ?? query
     }
+    var prepared = self
+    prepared.authorization = authorization
+    return prepared
   }
 
   /// The message that begins an operation: its text, as a string, and the credentials.
@@ -53,7 +64,7 @@ struct AppSyncDialect: Sendable {
       decoding: try RawJSON.encoding(.string(String(decoding: body, as: UTF8.self))).bytes, as: UTF8.self)
     let message =
       "{\"id\":\"\(id)\",\"type\":\"start\",\"payload\":{\"data\":\(data),"
-      + "\"extensions\":{\"authorization\":\(authorization.description)}}}"
+      + "\"extensions\":{\"authorization\":\(authorization?.description ?? "{}")}}}"
     let size = message.utf8.count
     guard size <= Self.messageLimit else {
       throw RequestError(
@@ -63,34 +74,31 @@ struct AppSyncDialect: Sendable {
     return message
   }
 
+  func stop(_ id: String) -> String { "{\"id\":\"\(id)\",\"type\":\"stop\"}" }
+
+  func ownMeaning(of message: LiveMessage) throws(LiveFailure) -> LiveServerMessage? {
+    switch message.type {
+    case "connection_ack": return .acknowledged(longestSilence: Self.longestSilence(in: message.payload))
+    case "start_ack": return .confirmed(id: try message.id())
+    case "data": return try message.result()
+    // One without an id is about the connection.
+    case "error" where !message.hasID: throw LiveFailure(RequestError(graphQL: message.errors))
+    default: return nil
+    }
+  }
+
   /// How long the server is silent at most, by the payload of `connection_ack`: five minutes if it does not say, or says
   /// what makes no sense.
-  static func longestSilence(in payload: RawJSON?) -> Duration {
+  private static func longestSilence(in payload: RawJSON?) -> Duration {
     let milliseconds = payload.flatMap { try? JSONValue(json: $0.bytes.span.bytes) }?["connectionTimeoutMs"]?
       .integerValue
     guard let milliseconds, 1_000...86_400_000 ~= milliseconds else { return .seconds(300) }
     return .milliseconds(milliseconds)
   }
 
-  /// The errors in a payload that is an object with a list of them; `nil` for another.
-  static func errors(in payload: RawSpan) -> [GraphQLError]? {
-    (try? Payload(json: payload))?.errors
-  }
-
-  private struct Payload: JSONDecodable {
-    var errors: [GraphQLError]?
-
-    init(from json: inout JSONReader) throws(JSONError) {
-      try json.beginObject()
-      while try json.nextKey() {
-        if json.key(is: "errors") { errors = try json.read(FirstErrors.self).errors } else { try json.skipValue() }
-      }
-    }
-  }
-
   /// The address of the connection for an API's endpoint: `appsync-realtime-api` in the place of `appsync-api`, or, for a
   /// domain of one's own, the path with `/realtime` behind it.
-  static func realtimeURL(of url: URL) throws(RequestError) -> URL {
+  private static func realtimeURL(of url: URL) throws(RequestError) -> URL {
     try url.changed { components in
       if let host = components.host, host.contains(".appsync-api.") {
         components.host = host.replacing(".appsync-api.", with: ".appsync-realtime-api.")
@@ -139,6 +147,6 @@ extension LiveTransport where Self == WebSocketLiveTransport {
     scheduler: some Scheduler = ElasticScheduler(),
     prepare: @escaping @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void = { _ in }
   ) -> Self {
-    WebSocketLiveTransport(.appSync(nil), url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
+    WebSocketLiveTransport(AppSyncProtocol(), url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
   }
 }
