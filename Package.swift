@@ -106,7 +106,7 @@ let package = Package(
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTPClientCore", "Streams"], path: "Tests/HTTPTestSupport"),
-    .target(name: "BFFOperations", dependencies: ["GraphQLClient"], path: "Tests/BFFOperations"),
+    .target(name: "BFFOperations", dependencies: ["GraphQLClient", "Models"], path: "Tests/BFFOperations"),
     .executableTarget(
       name: "soak",
       dependencies: [
@@ -197,7 +197,8 @@ let package = Package(
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTPClientCore",
+        "BFFOperations", "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting",
+        "HTTPClientCore",
         "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "Stores", "Streams", "StrictJSON",
         "TestSupport",
       ]),

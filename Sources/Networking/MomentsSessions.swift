@@ -14,9 +14,6 @@ public struct MomentsSessions: Sendable {
   /// Fetches timelines by cursor.
   public var getMomentsConnection: any GetMomentsConnectionSessionType
 
-  /// Fetches timelines by page number.
-  public var getMomentsPage: any GetMomentsPageSessionType
-
   /// Sets likes.
   public var updateMomentLike: any UpdateMomentLikeSessionType
 
@@ -33,7 +30,6 @@ public struct MomentsSessions: Sendable {
   public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
     getMomentsByUserID = GetMomentsByUserIDSession(client: client, withLikes: withLikes)
     getMomentsConnection = GetMomentsConnectionSession(client: client, withLikes: withLikes)
-    getMomentsPage = GetMomentsPageSession(client: client, withLikes: withLikes)
     updateMomentLike = UpdateMomentLikeSession(client: client, withLikes: withLikes)
     postPhoto = PostPhotoSession(client: client, withLikes: withLikes)
     momentLiked = MomentLikedSession(client: client, withLikes: withLikes)

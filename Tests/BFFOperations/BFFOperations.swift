@@ -1,5 +1,6 @@
 package import Foundation
 package import GraphQLClient
+package import Models
 
 /// A small query.
 package struct Ping: GraphQLSession {
@@ -76,5 +77,40 @@ package struct CreateMoment: GraphQLSession {
 
   package init(userID: String = "5", title: String) {
     variables = Variables(input: .init(userID: userID, title: title))
+  }
+}
+
+/// A part of a timeline, paged by number.
+package struct GetMomentsPage: GraphQLSession {
+  package struct Variables: Encodable, Hashable, Sendable {
+    package let userID: String
+    package let page: Int
+    package let withLikes: Bool
+  }
+  package struct ResponseData: Decodable, Sendable {
+    package struct Page: Decodable, Hashable, Sendable {
+      package let curPage: Int
+      /// Whether this is the last page, or one after it.
+      package let over: Bool
+      package let datas: [MomentsDetails.Moment]
+    }
+    /// It is nullable in the schema, but `null` without an error is refused.
+    package let momentsPage: Page
+  }
+  package static let query: GraphQLDocument = """
+    query momentsPage($userID: ID!, $page: Int!, $withLikes: Boolean!) {
+      momentsPage(userID: $userID, page: $page) {
+        curPage over
+        datas {
+          id userDetails { name avatar } type title url photos createdDate
+          isLiked @include(if: $withLikes) likes @include(if: $withLikes) { id avatar }
+        }
+      }
+    }
+    """
+  package let variables: Variables
+
+  package init(userID: String, page: Int, withLikes: Bool = true) {
+    variables = Variables(userID: userID, page: page, withLikes: withLikes)
   }
 }

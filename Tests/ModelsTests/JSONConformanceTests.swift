@@ -24,10 +24,9 @@ import Testing
     }
   }
 
-  @Test func `random pages and connections are read and written as by Codable`() throws {
+  @Test func `random connections are read and written as by Codable`() throws {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<200 {
-      try expectBothWays(MomentsPage.random(using: &generator))
       try expectBothWays(MomentsConnection.random(using: &generator))
     }
   }
@@ -39,14 +38,9 @@ import Testing
     #expect(try JSONValue(json: encoder.encode(value).bytes) == JSONValue(json: value.json().bytes))
   }
 
-  @Test func `members of pages and connections that are changed are read, or refused, as by Codable`() throws {
+  @Test func `members of connections that are changed are read, or refused, as by Codable`() throws {
     let moment = String(decoding: try encoder.encode(Fixture.details.moments[0]), as: UTF8.self)
     let info = #"{"hasNextPage":true,"hasPreviousPage":false}"#
-    try expectSame(
-      MomentsPage.self,
-      [
-        ("curPage", "1"), ("pageCount", "2"), ("total", "3"), ("size", "4"), ("over", "true"), ("datas", "[\(moment)]"),
-      ])
     try expectSame(
       MomentsConnection.self,
       [("edges", #"[{"cursor":"c","node":\#(moment)}]"#), ("pageInfo", info), ("totalCount", "1")])
@@ -119,15 +113,6 @@ extension MomentsDetails {
           photos: (0..<number(0...3)).map { _ in text() }, createdDate: text(), isLiked: optional(number(0...1) == 0),
           likes: optional((0..<number(0...3)).map { _ in .init(id: text(), avatar: text()) }))
       })
-  }
-}
-
-extension MomentsPage {
-  fileprivate static func random(using generator: inout some RandomNumberGenerator) -> MomentsPage {
-    MomentsPage(
-      curPage: .random(in: -3...9, using: &generator), pageCount: .random(in: 0...9, using: &generator), total: .max,
-      size: .random(in: 0...99, using: &generator), over: .random(using: &generator),
-      datas: MomentsDetails.random(using: &generator).moments)
   }
 }
 

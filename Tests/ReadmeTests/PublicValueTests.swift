@@ -27,7 +27,7 @@ struct PublicValueTests {
         "GraphQLClient.APIClient", "GraphQLClient.APICall", "GraphQLClient.GraphQLSettings",
         "Networking.MomentsSessions", "Networking.PostPhotoSession",
         "Networking.GetMomentsConnectionSession", "Networking.MomentLikedSession", "Networking.UpdateMomentLikeSession",
-        "Networking.GetMomentsByUserIDSession", "Networking.GetMomentsPageSession", "Repository.MomentsRepo",
+        "Networking.GetMomentsByUserIDSession", "Repository.MomentsRepo",
         "Stores.Fetcher", "Stores.OutboxInterceptor", "GraphQLSchema.Executor", "GraphQLTesting.SessionCheck",
         "GraphQLTesting.Fixtures", "StreamsTesting.TestScheduler.VirtualTime", "StreamsTesting.Recording",
       ]
@@ -56,7 +56,7 @@ struct PublicValueTests {
       [
         "Networking.PostPhotoSession.Session", "Networking.GetMomentsConnectionSession.Session",
         "Networking.MomentLikedSession.Session", "Networking.UpdateMomentLikeSession.Session",
-        "Networking.GetMomentsByUserIDSession.Session", "Networking.GetMomentsPageSession.Session",
+        "Networking.GetMomentsByUserIDSession.Session",
       ]
     ),
     (

@@ -1,3 +1,4 @@
+import BFFOperations
 import Foundation
 import GraphQLClientTesting
 import GraphQLSchema
@@ -300,7 +301,7 @@ struct ReadmeTests {
       updateMomentLikeSession: UpdateMomentLikeSession(client: client))
     return try await Samples.home(
       in: repo, friend: GetUser(variables: .init(id: "3")).data(on: client).map(\.user),
-      gallery: GetMomentsPageSession(client: client).getMomentsPage(userID: gallery, page: 1)
+      gallery: GetMomentsPage(userID: gallery, page: 1).data(on: client).map { $0.momentsPage.datas }
     ).value
   }
 
@@ -332,7 +333,7 @@ struct ReadmeTests {
     let home = try await home()
     #expect(home.timeline.moments.count == 60)
     #expect(home.friend?.name == "Émile O'Neill")
-    #expect(try home.gallery.get().datas.count == 20)
+    #expect(try home.gallery.get().count == 20)
   }
 
   @Test func `a part of the home screen that fails shows its error, or is missing, as it was chosen`() async throws {
@@ -409,7 +410,7 @@ struct ReadmeTests {
   @Test func `the sample of a pager loads page by page`() async throws {
     let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
     let bag = DisposeBag()
-    let pager = Samples.pages(of: GetMomentsPageSession(client: client), bag: bag)
+    let pager = Samples.pages(of: "0", on: client, bag: bag)
     #expect(try await pager.states.filter { $0.items.count == 20 }.value.items.first?.id == "m0-0")
   }
 

@@ -1,5 +1,6 @@
 // The README's samples, word for word, so that they compile; `ReadmeTests` holds the two together and runs them.
 
+import BFFOperations
 import Foundation
 import GraphQLClientTesting
 import GraphQLSchema
@@ -92,7 +93,7 @@ struct SlowRequests: RequestObserver {
 struct Home: Sendable {
   let timeline: MomentsDetails
   let friend: User?
-  let gallery: Result<MomentsPage, any Error>
+  let gallery: Result<[MomentsDetails.Moment], any Error>
 }
 
 enum Samples {
@@ -278,19 +279,20 @@ enum Samples {
   }
 
   static func home(
-    in repo: MomentsRepo, friend: Observable<User>, gallery: Observable<MomentsPage>
+    in repo: MomentsRepo, friend: Observable<User>, gallery: Observable<[MomentsDetails.Moment]>
   ) -> Observable<Home> {
     let home = Observable.zip(
       repo.getMoments(userID: "0"),  // required: its failure fails the whole
       friend.map { $0 as User? }.catchAndReturn(nil),  // optional
-      gallery.map { Result<MomentsPage, any Error>.success($0) }.catch { .just(.failure($0)) }  // shows its own error
+      gallery.map { Result<_, any Error>.success($0) }.catch { .just(.failure($0)) }  // shows its own error
     ) { Home(timeline: $0, friend: $1, gallery: $2) }
     return home
   }
 
-  static func pages(of session: GetMomentsPageSession, bag: DisposeBag) -> Pager<MomentsDetails.Moment, Int> {
+  static func pages(of userID: String, on client: APIClient, bag: DisposeBag) -> Pager<MomentsDetails.Moment, Int> {
     let pager = Pager(firstPage: 1) { number in
-      session.getMomentsPage(userID: "0", page: number).map { Page($0.datas, number: $0.curPage, isLast: $0.over) }
+      GetMomentsPage(userID: userID, page: number).data(on: client).map(\.momentsPage)
+        .map { Page($0.datas, number: $0.curPage, isLast: $0.over) }
     }
     pager.states.subscribe(onNext: { print($0.items.count, $0.phase) }).disposed(by: bag)
     pager.refresh()  // loads the first page, and replaces all rows with it

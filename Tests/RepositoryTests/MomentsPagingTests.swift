@@ -39,9 +39,10 @@ extension Pager {
   @Test func `a timeline by page numbers is the whole one, and rows that shift are shown once`() async throws {
     let server = try await BFFServer.start()
     let client = try APIClient(baseURL: server.graphqlURL)
-    let session = GetMomentsPageSession(client: client)
     let pager = Pager(firstPage: 1) { number in
-      session.getMomentsPage(userID: "0", page: number).map { Page($0.datas, number: $0.curPage, isLast: $0.over) }
+      GetMomentsPage(userID: "0", page: number).data(on: client).map(\.momentsPage).map {
+        Page($0.datas, number: $0.curPage, isLast: $0.over)
+      }
     }
     pager.refresh()
     _ = try await pager.state { $0.items.count == 20 }
@@ -100,7 +101,7 @@ extension Pager {
     #expect((state.error as? RequestError)?.kind == .cannotConnect)
     #expect(asked.value.map(\.userID) == ["7"] && asked.value.map(\.first) == [2])
     _ = try? await sessions.getMomentsByUserID.getMoments(userID: "7").value
-    _ = try? await sessions.getMomentsPage.getMomentsPage(userID: "7", page: 1).value
+    _ = try? await sessions.updateMomentLike.updateLike(true, momentID: "1", fromUserID: "7").value
     let toggles = try transport.requests.map { request in
       try JSONValue(json: (request.body ?? Data()).bytes)["variables"]?["withLikes"]?.boolValue
     }
@@ -109,10 +110,9 @@ extension Pager {
 
   @Test func `a page that the server refuses is a failure, which keeps what is there`() async throws {
     let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
-    let session = GetMomentsPageSession(client: client)
     let userID = Mutable("0")
     let pager = Pager(firstPage: 1) { number in
-      session.getMomentsPage(userID: userID.value, page: number).map {
+      GetMomentsPage(userID: userID.value, page: number).data(on: client).map(\.momentsPage).map {
         Page($0.datas, number: $0.curPage, isLast: $0.over)
       }
     }

@@ -5,36 +5,25 @@ import StrictJSON
 ///
 /// The first response has the usual option everywhere. Each alternative of each choice then gets a response of its own,
 /// in which everything else is as it was in the response where the choice was first met: so a choice below another type
-/// of object is explored, too. The number of responses is that of the alternatives, and one more. What fails only together
-/// is found by responses in which everything is chosen at random, if some are wanted.
+/// of object is explored, too. The number of responses is that of the alternatives, and one more.
 final class Exploration: Chooser {
   /// What one response is made by.
   struct Pass {
     /// Its number among the responses.
     fileprivate(set) var number = 0
     fileprivate var options: [Int: Int] = [:]
-    fileprivate var words: [(choice: Int, text: String)] = []
+    fileprivate var words: [String] = []
     /// Whether the schema of today does not have what is chosen.
     fileprivate(set) var isFuture = false
     /// What it differs in from an earlier response, if that is a value of one place alone.
     fileprivate(set) var difference: Difference?
 
     /// What differs from the usual, in words.
-    var conditions: String? { words.isEmpty ? nil : words.map(\.text).joined(separator: " and ") }
-
-    /// The same, but for one thing that is as usual again; one for each that is not.
-    var simpler: [Pass] {
-      words.map { word in
-        var pass = self
-        pass.options[word.choice] = nil
-        pass.words.removeAll { $0.choice == word.choice }
-        return pass
-      }
-    }
+    var conditions: String? { words.isEmpty ? nil : words.joined(separator: " and ") }
 
     fileprivate mutating func choose(_ option: Int, of choice: Int, _ text: String) {
       options[choice] = option
-      if option > 0 { words.append((choice, text)) }
+      if option > 0 { words.append(text) }
     }
   }
 
@@ -54,7 +43,6 @@ final class Exploration: Chooser {
   private var next = 0
   /// What the response is made by that is being made.
   private(set) var pass = Pass()
-  private var random: SplitMix?
 
   private enum Key: Hashable {
     case null(ObjectIdentifier, isLater: Bool)
@@ -79,13 +67,6 @@ final class Exploration: Chooser {
   /// Begins a response that is made by given choices.
   func begin(_ pass: Pass) {
     self.pass = pass
-    random = nil
-  }
-
-  /// Begins a response in which everything is chosen at random, but nothing from the future.
-  func beginRandom(seed: UInt64) {
-    pass = Pass()
-    random = SplitMix(seed: seed)
   }
 
   func choose(_ choice: Choice, at place: Place, isLater: Bool) -> Int {
@@ -146,7 +127,6 @@ final class Exploration: Chooser {
     let number = known ?? numbers.count
     numbers[key] = number
     if let option = pass.options[number] { return option }
-    if random != nil { return randomOption(number, count, condition, isFuture) }
     guard known == nil else { return 0 }
     for option in 1..<count where waiting.count <= SessionCheck.responseLimit {
       var alternative = pass
@@ -159,17 +139,5 @@ final class Exploration: Chooser {
       waiting.append(alternative)
     }
     return 0
-  }
-
-  /// The usual option half of the time.
-  private func randomOption(
-    _ number: Int, _ count: Int, _ condition: (Int) -> String, _ isFuture: (Int) -> Bool
-  ) -> Int {
-    guard var generator = random else { return 0 }
-    var option = Bool.random(using: &generator) ? 0 : Int.random(in: 0..<count, using: &generator)
-    if isFuture(option) { option = 0 }
-    random = generator
-    pass.choose(option, of: number, condition(option))
-    return option
   }
 }

@@ -76,7 +76,7 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     hasUnknownFields = plan.hasUnknownFields
   }
 
-  mutating func check(_ report: inout SessionCheck.Report, combinations: Int) {
+  mutating func check(_ report: inout SessionCheck.Report) {
     var alike: [Int: [Exploration.Pass]] = [:]
     while report.responses < SessionCheck.responseLimit, !isExhausted, let pass = exploration.nextPass() {
       report.responses += 1
@@ -101,7 +101,6 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
         "The responses are large: in most of them, many values were tried together, and what is read and not selected was "
           + "not looked for.")
     }
-    for seed in 0..<max(0, combinations) { checkCombination(UInt64(seed), &report) }
     for path in guessed.sorted() {
       report.unexplored.append("\(path): nothing is known of the scalar's values; pass samples of them.")
     }
@@ -171,28 +170,6 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     let text = Self.text(of: generator.response(at: root))
     lastText = (base, text)
     return text
-  }
-
-  /// Looks for what fails only if several things are unusual, and for as few of them as it takes.
-  private mutating func checkCombination(_ seed: UInt64, _ report: inout SessionCheck.Report) {
-    exploration.beginRandom(seed: seed)
-    let response = generator.response(at: root)
-    report.responses += 1
-    for problem in problems(in: response) where known[problem.key] == nil {
-      var pass = exploration.pass
-      while let simpler = pass.simpler.first(where: { fails(problem, in: $0, &report) }) { pass = simpler }
-      exploration.begin(pass)
-      add(problem, pass, Self.text(of: generator.response(at: root)).text)
-    }
-  }
-
-  private mutating func fails(
-    _ problem: Recording.Problem, in pass: Exploration.Pass, _ report: inout SessionCheck.Report
-  ) -> Bool {
-    exploration.begin(pass)
-    report.responses += 1
-    let response = generator.response(at: root)
-    return problems(in: response).contains { $0.key == problem.key }
   }
 
   private static func text(of response: ResponseNode) -> ResponseText {

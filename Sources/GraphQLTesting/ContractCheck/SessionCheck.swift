@@ -13,7 +13,7 @@ import SystemBase
 /// correct server may send are made up and decoded, by the session's real decoder: with every nullable field null and
 /// not null, lists of no, one and two items, each type of an interface or union and one that does not exist yet, each
 /// value of an enum and one that does not exist yet, and what `@include` and `@skip` leave out. Each alternative is tried
-/// by itself; combinations of them are tried at random, if some are wanted.
+/// by itself; combinations of them are not.
 ///
 /// What is found is a value; an error about responses shows a short response that a correct server may send and that
 /// fails. What is one mistake is one finding, which names the types and values that it concerns. The time is about that of
@@ -25,7 +25,6 @@ public struct SessionCheck: Sendable {
   private let decoder: any BodyDecoder
   private let encoder: any BodyEncoder
   private let suppressed: [String]
-  private let combinations: Int
 
   /// The most responses that are made up for a session.
   public static let responseLimit = 5000
@@ -35,18 +34,15 @@ public struct SessionCheck: Sendable {
   ///   - schema: The server's schema.
   ///   - samples: Values of the schema's own scalars, and of fields whose texts have a form of their own.
   ///   - coder: What reads and writes JSON, as the client's `decoder` and `encoder`.
-  ///   - combinations: How many responses to try in which everything is chosen at random, to find what fails only if
-  ///     several things are unusual. They are the same each time.
   ///   - suppress: The paths of findings to leave out, such as `data.user.nickname`; a `*` at the end stands for anything.
   public init(
     _ schema: Schema, samples: ScalarSamples = ScalarSamples(), coder: some BodyDecoder & BodyEncoder = JSONCoder(),
-    combinations: Int = 0, suppress: [String] = []
+    suppress: [String] = []
   ) {
     self.schema = schema
     self.samples = samples
     decoder = coder
     encoder = coder
-    self.combinations = combinations
     suppressed = suppress
   }
 
@@ -109,7 +105,7 @@ public struct SessionCheck: Sendable {
     var responses = ResponseCheck<Session.ResponseData>(
       plan: plan, samples: samples, decoder: decoder,
       parser: .graphQL(.none, of: plan.operationName ?? "", in: session.query))
-    responses.check(&report, combinations: combinations)
+    responses.check(&report)
     report.findings.removeAll { finding in
       suppressed.contains { $0.last == "*" ? finding.path.hasPrefix($0.dropLast()) : finding.path == $0 }
     }

@@ -27,7 +27,7 @@ import Testing
       plan: plan, samples: ScalarSamples(), decoder: JSONCoder(),
       parser: .graphQL(.none, of: "q", in: "query q { me { name } }"))
     var report = SessionCheck.Report()
-    onDeepStack { check.check(&report, combinations: 0) }
+    onDeepStack { check.check(&report) }
     return (check, report)
   }
 

@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func `a deferred fragment is held to the schema, and is no false alarm`() throws {
-    let check = SessionCheck(try Schema(parsing: Self.sdl), combinations: 50)
+    let check = SessionCheck(try Schema(parsing: Self.sdl))
     #expect(check.findings(in: Correct.self).map(\.line) == [])
     #expect(check.findings(in: Lenient.self).map(\.line) == [])
     let optional = check.findings(in: WrongOptional.self).map(\.line)

@@ -259,17 +259,6 @@ import Testing
         == #"{"data": {"me": {"nickname": null, "friends": [{"name": "text"}], "best": {"name": "text"}}}}"#)
   }
 
-  @Test func `what fails only if two things are unusual is found by combinations, with no more than the two`() throws {
-    #expect(check.findings(in: Combined.self) == [])
-    let check = SessionCheck(schema, combinations: 300)
-    let finding = try #require(check.findings(in: Combined.self).first)
-    #expect(finding.path == "data.me")
-    #expect(finding.severity == .error)
-    #expect(finding.condition == "data.me.nickname is null and data.me.role is GUEST")
-    #expect(finding.witness == #"{"data": {"me": {"nickname": null, "age": 1, "role": "GUEST", "score": 1.5}}}"#)
-    #expect(check.findings(in: OpenUnion.self) == [])
-  }
-
   @Test func `what a response from the future shows first is an error if one of today shows it, too`() throws {
     let finding = try #require(check.findings(in: EarlyFuture.self).first)
     #expect(finding.severity == .error)

@@ -201,32 +201,6 @@ extension SessionCheckTests {
     static let query: GraphQLDocument = #"query deprecated { me { nick } search(text: "a", kind: "b") { __typename } }"#
   }
 
-  /// A guest has a nickname, says who wrote it.
-  struct Combined: GraphQLSession {
-    struct User: Decodable, Sendable {
-      let nickname: String?
-      let age: Int
-      let role: GraphQLEnum<Role>
-      let score: Double
-
-      enum CodingKeys: CodingKey { case nickname, age, role, score }
-
-      init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        nickname = try container.decodeIfPresent(String.self, forKey: .nickname)
-        age = try container.decode(Int.self, forKey: .age)
-        role = try container.decode(GraphQLEnum<Role>.self, forKey: .role)
-        score = try container.decode(Double.self, forKey: .score)
-        if nickname == nil, role.rawValue == "GUEST" {
-          throw DecodingError.dataCorrupted(
-            .init(codingPath: decoder.codingPath, debugDescription: "a guest has a nickname"))
-        }
-      }
-    }
-    struct ResponseData: Decodable, Sendable { let me: User }
-    static let query: GraphQLDocument = "query combined { me { nickname age role score } }"
-  }
-
   /// What is null is below a node of any type, also of one from the future.
   struct EarlyFuture: GraphQLSession {
     struct Found: Decodable, Sendable {
