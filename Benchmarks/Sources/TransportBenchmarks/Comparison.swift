@@ -5,6 +5,9 @@ import Foundation
 struct Comparison {
   let rounds: Int
 
+  /// How long each measurement takes, in seconds: all of them, three times over, end within five minutes.
+  private static let duration = "1"
+
   /// What is asked of a row: how many times async-http-client's rate, and which share of its processor time; and how
   /// many times the processor time of bare blocking sockets.
   private struct Bar {
@@ -57,7 +60,7 @@ struct Comparison {
         // The order matters, so it alternates.
         for client in round.isMultiple(of: 2) ? clients : clients.reversed() {
           results[client, default: []].append(
-            try measure(client, [url, certificate, "\(row.size)", "\(row.width)", "1.5"]))
+            try measure(client, [url, certificate, "\(row.size)", "\(row.width)", Self.duration]))
         }
         if let limit = try Wrk.measure(url, row.size, row.width) { limits.append(limit) }
       }
@@ -69,7 +72,7 @@ struct Comparison {
 
   private func reportMemoryAndCancellations(_ url: String, _ certificate: String) throws {
     for client in [Client.sockets, .asyncHTTPClient] {
-      let load = [url, certificate, "300", "64", "1.5"]
+      let load = [url, certificate, "300", "64", Self.duration]
       let many = try measure(client, load + ["100000"])
       print("| memory after 100,000 | \(client.rawValue) | | | | | \(many.memory.formatted(1)) |")
       for cancellations in [0, 64] {

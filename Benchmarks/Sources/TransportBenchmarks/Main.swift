@@ -24,7 +24,7 @@ enum Main {
       print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
     case "uploads": try uploads(rounds: Int(arguments.last ?? "") ?? 5)
     default:
-      let rounds = Int(arguments.first ?? "") ?? 5
+      let rounds = Int(arguments.first ?? "") ?? 3
       try uploads(rounds: rounds)
       try Comparison(rounds: rounds).run()
     }

@@ -126,8 +126,15 @@ import Testing
 
   @Test func `disposing in the middle removes what was written`() async throws {
     let server = try ScriptedServer(.neverFinishing)
-    let disposed = Latch()
-    let subscription = try download(server).subscribe(onDisposed: { disposed.open() })
+    let (disposed, written) = (Latch(), Latch())
+    // Without a deadline, which could pass before this test has its turn on a busy machine.
+    let request = try HTTPRequest(
+      method: .get, url: server.url, timeouts: HTTPTimeouts(connect: nil, idle: nil, total: nil))
+    let download = transport.send(request)
+      .do(onNext: { if case .body = $0 { written.open() } })
+      .download(to: file)
+    let subscription = download.subscribe(onDisposed: { disposed.open() })
+    try await written.wait()
     while try contents.isEmpty { await Task.yield() }
     subscription.dispose()
     try await disposed.wait()
