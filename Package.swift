@@ -200,6 +200,7 @@ let package = Package(
         "BFFOperations", "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting",
         "HTTPClientCore",
         "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "Stores", "Streams", "StrictJSON",
+        "SystemBase",
         "TestSupport",
       ]),
     .testTarget(
