@@ -97,7 +97,7 @@ extension MomentsCommand {
   /// Fails once there was no live connection for too long; emits only that the server has ended the subscription.
   private func limit(_ likes: Observable<LiveEvent<MomentsDetails.Moment>>) -> Observable<WatchEvent> {
     let limit = arguments.timeout ?? .seconds(60)
-    let state = likes.compactMap { event -> Connection? in
+    let states: Observable<Connection> = likes.compactMap { event -> Connection? in
       switch event {
       case .disconnected(let error, _): .away(error.message)
       case .connected, .reconnected, .resumed: .there
@@ -105,12 +105,13 @@ extension MomentsCommand {
       }
     }
     .concat(.deferred { .just(.complete) })
-    return state.startWith(.away("there is no response yet.")).scan((Connection.there, 0)) { last, next in
-      // The time counts from the loss, and not from the last attempt.
-      next.isSame(as: last.0) ? (next, last.1) : (next, last.1 + 1)
-    }
-    .distinctUntilChanged { $0.1 == $1.1 }
-    .flatMapLatest { connection, _ -> Observable<WatchEvent> in
+    // The time counts from the loss, and not from the last attempt.
+    let changes = states.startWith(.away("there is no response yet."))
+      .scan((Connection.there, 0)) { (last: (Connection, Int), next: Connection) -> (Connection, Int) in
+        next.isSame(as: last.0) ? (next, last.1) : (next, last.1 + 1)
+      }
+      .distinctUntilChanged { $0.1 == $1.1 }
+    return changes.flatMapLatest { connection, _ -> Observable<WatchEvent> in
       switch connection {
       case .there: return .never()
       case .complete:

@@ -131,9 +131,12 @@ extension Redactor {
 
   /// A value, and its parts.
   static func parts(of value: String) -> [String] {
-    [value]
-      + value.split(whereSeparator: \.isWhitespace).flatMap { [$0] + $0.split { ",;=\"".contains($0) } }.map(
-        String.init)
+    var parts = [value]
+    for word in value.split(whereSeparator: \.isWhitespace) {
+      parts.append(String(word))
+      for part in word.split(whereSeparator: { ",;=\"".contains($0) }) { parts.append(String(part)) }
+    }
+    return parts
   }
 
   /// The values of a URL's query, as they stand there and decoded. A part without a name counts as a value.
