@@ -17,6 +17,7 @@ let package = Package(
     .library(name: "StrictJSON", targets: ["StrictJSON"]),
     .library(name: "GraphQLLanguage", targets: ["GraphQLLanguage"]),
     .library(name: "GraphQLSchema", targets: ["GraphQLSchema"]),
+    .library(name: "GraphQLGeneration", targets: ["GraphQLGeneration"]),
     .library(name: "GraphQLTesting", targets: ["GraphQLTesting"]),
     .library(name: "GraphQLValues", targets: ["GraphQLValues"]),
     .library(name: "GraphQLClient", targets: ["GraphQLClient"]),
@@ -54,6 +55,7 @@ let package = Package(
     .target(name: "StrictJSON", dependencies: ["SystemBase"]),
     .target(name: "GraphQLLanguage"),
     .target(name: "GraphQLSchema", dependencies: ["GraphQLLanguage", "StrictJSON"]),
+    .target(name: "GraphQLGeneration", dependencies: ["GraphQLLanguage", "GraphQLSchema", "StrictJSON"]),
     .target(name: "GraphQLValues", dependencies: ["StrictJSON", "SystemBase"]),
     .target(
       name: "GraphQLClient",
@@ -97,15 +99,20 @@ let package = Package(
     .executableTarget(
       name: "graphql",
       dependencies: [
-        "CommandLineBase", "GraphQLClient", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore", "SocketHTTP",
-        "Streams", "StrictJSON",
-        "SystemBase",
+        "CommandLineBase", "GraphQLClient", "GraphQLGeneration", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore",
+        "SocketHTTP", "Streams", "StrictJSON", "SystemBase",
         .target(name: "URLSessionHTTP", condition: .when(platforms: applePlatforms)),
       ],
       exclude: ["README.md"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTPClientCore", "Streams"], path: "Tests/HTTPTestSupport"),
+    .target(
+      name: "GeneratedMoments", dependencies: ["GraphQLClient", "Streams", "StrictJSON"], path: "Tests/GeneratedMoments",
+      exclude: ["graphql.json", "Operations"]),
+    .target(
+      name: "GeneratedShapes", dependencies: ["GraphQLClient", "Streams", "StrictJSON"], path: "Tests/GeneratedShapes",
+      exclude: ["graphql.json", "schema.graphql", "extra.graphqls", "manifest.json", "Operations"]),
     .target(name: "BFFOperations", dependencies: ["GraphQLClient", "Models"], path: "Tests/BFFOperations"),
     .executableTarget(
       name: "soak",
@@ -144,6 +151,13 @@ let package = Package(
     .testTarget(
       name: "GraphQLSchemaTests", dependencies: ["GraphQLLanguage", "GraphQLSchema", "StrictJSON", "TestSupport"],
       exclude: ["Corpus", "Oracle"]),
+    .testTarget(
+      name: "GraphQLGenerationTests",
+      dependencies: [
+        "GeneratedMoments", "GeneratedShapes", "GraphQLClient", "GraphQLClientTesting", "GraphQLGeneration",
+        "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTPClientCore", "Models", "Networking", "Streams",
+        "StrictJSON", "TestSupport",
+      ]),
     .testTarget(
       name: "GraphQLTestingTests",
       dependencies: [

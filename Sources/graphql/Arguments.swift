@@ -3,7 +3,7 @@ import CommandLineBase
 /// The command line, taken apart and checked.
 struct Arguments {
   enum Command: String, CaseIterable {
-    case validate, format, manifest
+    case validate, format, manifest, generate
     case download = "schema download"
     case print = "schema print"
     case check = "schema check"
@@ -15,6 +15,7 @@ struct Arguments {
       case .validate: [.schema, .separately, .noWarnings, .json]
       case .format: [.check]
       case .manifest: [.output, .format, .separately]
+      case .generate: [.config, .schema, .output, .header, .check, .once, .json, .noWarnings]
       case .download: [.endpoint, .output, .header]
       case .print: [.sort, .json]
       case .check: [.noWarnings, .json]
@@ -26,6 +27,7 @@ struct Arguments {
     var files: ClosedRange<Int> {
       switch self {
       case .validate, .format, .manifest: 1...Int.max
+      case .generate: 0...Int.max
       case .download: 0...0
       case .print, .check: 1...1
       case .diff: 2...Int.max
@@ -35,14 +37,14 @@ struct Arguments {
 
   enum Option: String, CommandOption {
     case help, version
-    case json, check, sort, separately
+    case json, check, sort, separately, once
     case noWarnings = "no-warnings"
-    case schema, endpoint, output, format, header
+    case schema, endpoint, output, format, header, config
 
     var takesValue: Bool {
       switch self {
-      case .help, .version, .json, .check, .sort, .separately, .noWarnings: false
-      case .schema, .endpoint, .output, .format, .header: true
+      case .help, .version, .json, .check, .sort, .separately, .once, .noWarnings: false
+      case .schema, .endpoint, .output, .format, .header, .config: true
       }
     }
 
@@ -56,6 +58,7 @@ struct Arguments {
   private(set) var endpoint: String?
   private(set) var output: String?
   private(set) var format: String?
+  private(set) var config: String?
   private(set) var headers: [String] = []
 
   /// Takes the arguments, without the command's own name.
@@ -84,8 +87,9 @@ struct Arguments {
     case .endpoint: endpoint = value
     case .output: output = value
     case .format: format = value
+    case .config: config = value
     case .header: headers.append(value)
-    case .help, .version, .json, .check, .sort, .separately, .noWarnings: flags.insert(option)
+    case .help, .version, .json, .check, .sort, .separately, .once, .noWarnings: flags.insert(option)
     }
   }
 
@@ -111,11 +115,14 @@ struct Arguments {
         case .download: "no files"
         case .print, .check: "one file"
         case .diff: "two schemas, and perhaps documents"
-        case .validate, .format, .manifest: "files"
+        case .validate, .format, .manifest, .generate: "files"
         }
       throw Self.usage("'\(command.rawValue)' takes \(wanted)")
     }
     if command == .validate, schema == nil { throw Self.usage("'validate' needs --schema") }
+    if command == .generate, flags.contains(.once), flags.contains(.check) {
+      throw Self.usage("'generate' takes one of --once and --check")
+    }
     if command == .download {
       if endpoint == nil { throw Self.usage("'schema download' needs --endpoint") }
       if output == nil { throw Self.usage("'schema download' needs --output") }

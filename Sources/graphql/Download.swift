@@ -13,34 +13,39 @@ import SystemBase
 /// `schema download`.
 extension GraphQLCommand {
   func download() async throws -> ExitCode {
-    let headers = try requestHeaders()
-    guard let url = arguments.endpoint.flatMap({ URL(string: $0) }) else {
-      throw Failure(exitCode: .usage, message: "--endpoint is no URL")
+    let (schema, body) = try await downloadedSchema(arguments.endpoint ?? "", arguments.headers)
+    let path = arguments.output ?? "-"
+    let isJSON = path.hasSuffix(".json")
+    try write(isJSON ? String(decoding: body, as: UTF8.self) : schema.printed() + "\n", to: path)
+    return .success
+  }
+
+  /// Asks a server for its schema; returns the response, too.
+  /// - Parameter headers: Headers of the requests, each `NAME: VALUE`.
+  func downloadedSchema(_ endpoint: String, _ headers: [String]) async throws -> (schema: Schema, body: Data) {
+    let headers = try requestHeaders(headers)
+    guard let url = URL(string: endpoint) else {
+      throw Failure(exitCode: .usage, message: "the endpoint is no URL")
     }
     // A server that cannot say what its introspection has is asked for what the specification has.
     let features = try await ask(IntrospectionQuery.featureQuery, url, headers)
     let hasFeatures = features.json["data"]?["type"]?["fields"]?.arrayValue != nil
     let query = hasFeatures ? IntrospectionQuery(features: features.json) : .standard
     let response = try await ask(query.text, url, headers)
-    let schema: Schema
     do {
-      schema = try Schema(introspection: response.body.bytes)
+      return (try Schema(introspection: response.body.bytes), response.body)
     } catch {
       let message = response.json["errors"]?.arrayValue?.first?["message"]?.stringValue
       throw Failure(
         exitCode: .invalid, message: "the server gives no schema: \(message ?? "\(error)")")
     }
-    let path = arguments.output ?? "-"
-    let isJSON = path.hasSuffix(".json")
-    try write(isJSON ? String(decoding: response.body, as: UTF8.self) : schema.printed() + "\n", to: path)
-    return .success
   }
 
-  private func requestHeaders() throws(Failure) -> HTTPHeaders {
+  private func requestHeaders(_ texts: [String]) throws(Failure) -> HTTPHeaders {
     var headers: HTTPHeaders = [
       "Content-Type": "application/json", "Accept": "application/graphql-response+json, application/json;q=0.9",
     ]
-    for text in arguments.headers {
+    for text in texts {
       let parts = text.split(separator: ":", maxSplits: 1).map { String($0.trimmed) }
       guard parts.count == 2 else {
         throw Failure(exitCode: .usage, message: "--header must be \"NAME: VALUE\"")

@@ -61,6 +61,7 @@ struct GraphQLCommand {
     case .validate: return try validate()
     case .format: return try format()
     case .manifest: return try writeManifest()
+    case .generate: return try await generate()
     case .print: return try printSchema()
     case .check: return try checkSchema()
     case .diff: return try compareSchemas()

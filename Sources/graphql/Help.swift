@@ -7,6 +7,7 @@ enum Help {
       case .validate?: validate
       case .format?: format
       case .manifest?: manifest
+      case .generate?: generate
       case .download?: download
       case .print?: print
       case .check?: check
@@ -16,12 +17,13 @@ enum Help {
   }
 
   private static let all = """
-    Checks GraphQL documents and schemas.
+    Checks GraphQL documents and schemas, and writes the Swift of sessions.
 
     Usage:
       graphql validate --schema SCHEMA [--separately] [--no-warnings] [--json] FILE...
       graphql format [--check] FILE...
       graphql manifest [--format FORMAT] [--output FILE] [--separately] FILE...
+      graphql generate [--config FILE] [--schema SCHEMA] [--output FOLDER] [--check] [--json] [FILE...]
       graphql schema download --endpoint URL --output FILE [--header "NAME: VALUE"]...
       graphql schema print [--sort] [--json] SCHEMA
       graphql schema check [--no-warnings] [--json] SCHEMA
@@ -82,6 +84,30 @@ enum Help {
     from whichever file. It fails, and writes nothing, if one is missing or could be one of several, and
     if there are Swift files with sessions, whose documents only the program knows: it writes their
     manifest itself, with GraphQLManifest.
+    """
+
+  private static let generate = """
+    Writes a session for each operation, in Swift, with a struct for each fragment, and the enums and
+    input objects that they need.
+
+    Usage: graphql generate [--config FILE] [--schema SCHEMA] [--output FOLDER] [--header "NAME: VALUE"]...
+                            [--check] [--once] [--no-warnings] [--json] [FILE...]
+
+      --config FILE           the configuration; graphql.json in this folder, if it is there, by default
+      --schema SCHEMA         SDL, or the JSON of an introspection, instead of the configuration's
+      --output FOLDER         where to write, instead of where the configuration says
+      --header "NAME: VALUE"  a header of the request for the schema of an endpoint; may be repeated
+      --check                 change nothing, but print the files that are not up to date
+      --once                  write files to be edited: none of them may be there yet
+      --no-warnings           print errors only
+      --json                  print JSON; [{"name", "kind", "type", "file", "source", "id"}, ...]
+
+    Takes GraphQL files, and folders of them, instead of the configuration's documents. Of each file
+    NAME.graphql with operations or fragments there is a NAME.graphql.swift, and what they share is in
+    Schema.graphql.swift. If anything is wrong, nothing is written. Files that do not change are not
+    touched; files that it wrote before, and that are no longer needed, are removed.
+
+    Exits with 65 if something is not valid, or with --check not up to date.
     """
 
   private static let download = """

@@ -1,5 +1,5 @@
 import HTTPClientCore
-import StrictJSON
+public import StrictJSON
 
 /// A fragment that may arrive after the rest of its object: a member of the data's type, named as the `label` of the
 /// fragment's `@defer`.
@@ -58,6 +58,23 @@ extension Deferred: Decodable where Value: Decodable {
       self = .ready(try container.decode(Value.self, forKey: .ready))
     } else {
       self = .pending
+    }
+  }
+}
+
+extension Deferred: JSONDecodable where Value: JSONDecodable {
+  /// Reads what a client puts in the fragment's place.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    self = .pending
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "ready") {
+        self = .ready(try json.read(Value.self))
+      } else if json.key(is: "failed") {
+        self = .failed(try FirstErrors(json: try json.readString()).errors)
+      } else {
+        try json.skipValue()
+      }
     }
   }
 }

@@ -43,6 +43,12 @@ public struct JSONReader: ~Copyable {
   @usableFromInline var keyCount = 0
   @usableFromInline var keyShape = StringShape(isASCII: true, hasEscapes: false)
 
+  /// The object of which a `JSONSelection` reads the members, and where members are that are not in its order.
+  @usableFromInline var object: OpenObject
+  @usableFromInline var index: [IndexedMember] = []
+  /// A copy of the text, for values that keep what they were read from.
+  @usableFromInline var text: [UInt8] = []
+
   /// The search for paths, once there has been an error.
   @usableFromInline var search: JSONPath?
 
@@ -55,6 +61,7 @@ public struct JSONReader: ~Copyable {
     end = start + count
     position = start
     keyStart = start
+    object = OpenObject(start: start)
     // RFC 8259, section 8.1: a reader may ignore a byte order mark.
     if count >= 3, start[0] == 0xEF, start[1] == 0xBB, start[2] == 0xBF { position += 3 }
   }

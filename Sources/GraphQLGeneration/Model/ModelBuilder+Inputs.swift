@@ -1,0 +1,135 @@
+import GraphQLLanguage
+import GraphQLSchema
+
+/// What is sent: variables, input objects and enums, as far as operations reach them.
+extension ModelBuilder {
+  /// The variables of an operation; `nil` if it has none.
+  mutating func variables(of operation: OperationSyntax) -> InputModel? {
+    guard !operation.variables.isEmpty else { return nil }
+    var members = NameScope(["errorPolicy", "idempotencyKey"])
+    var model = InputModel(
+      name: "Variables", documentation: "The variables of the operation.", members: [], isOneOf: false)
+    for variable in operation.variables {
+      guard let type = schema.type(named: variable.type.name.text) else { continue }
+      let leaf = inputLeaf(type, at: variable.location)
+      if uploads(type) { model.hasUploads = true }
+      let (swiftType, defaultValue, isLeftOut) = Self.inputType(
+        Self.shape(variable.type, leaf), hasDefault: variable.defaultValue != nil)
+      model.members.append(
+        InputModel.Member(
+          name: members.take(names.member(variable.name.text)), key: variable.name.text, type: swiftType,
+          defaultValue: defaultValue, isLeftOut: isLeftOut, documentation: variable.description?.value,
+          deprecation: nil))
+    }
+    return model
+  }
+
+  private static func shape(_ type: TypeSyntax, _ leaf: Leaf) -> ValueShape {
+    let inner: ValueShape
+    switch type.kind {
+    case .named: inner = .leaf(leaf)
+    case .list(let item): inner = .list(shape(item, leaf))
+    }
+    return type.isNonNull ? inner : .null(inner)
+  }
+
+  /// The type of a member that is sent. One that may be null may be absent, too; one that may only be absent, since there is a
+  /// default, is an optional.
+  private static func inputType(
+    _ shape: ValueShape, hasDefault: Bool
+  ) -> (type: String, defaultValue: String?, isLeftOut: Bool) {
+    if case .null(let value) = shape { return ("GraphQLNullable<\(value.type)>", ".absent", false) }
+    return hasDefault ? (shape.type + "?", "nil", true) : (shape.type, nil, false)
+  }
+
+  /// What a type is in Swift where it is sent; what it needs is generated, too.
+  private mutating func inputLeaf(_ type: NamedType, at location: SourceLocation) -> Leaf {
+    switch type.kind {
+    case .enum:
+      sentEnums.insert(type.name)
+      return Leaf(typeNames[type.name] ?? type.name)
+    case .inputObject:
+      pendingInputs.append(type)
+      inputLocations[type.name] = inputLocations[type.name] ?? location
+      return Leaf(typeNames[type.name] ?? type.name)
+    default: return scalar(type, at: location)
+    }
+  }
+
+  /// Whether a type is a file, or can have one in it.
+  private func uploads(_ type: NamedType) -> Bool {
+    var seen: Set<String> = []
+    var pending = [type]
+    while let type = pending.popLast() {
+      guard seen.insert(type.name).inserted else { continue }
+      if type.kind == .scalar, configuration.scalar(type.name)?.type == "GraphQLUpload" { return true }
+      pending += type.inputFields.map(\.type.named)
+    }
+    return false
+  }
+
+  /// The input objects that variables reach, each once.
+  mutating func buildInputs() {
+    var built: Set<String> = []
+    while let type = pendingInputs.popLast() {
+      guard built.insert(type.name).inserted else { continue }
+      model.inputs.append(input(type))
+    }
+    model.inputs.sort { $0.name < $1.name }
+  }
+
+  private mutating func input(_ type: NamedType) -> InputModel {
+    var members = NameScope(configuration.equality == .hashable ? ["hashValue"] : [])
+    modules = []
+    var model = InputModel(
+      name: typeNames[type.name] ?? type.name, documentation: type.documentation, members: [], isOneOf: type.isOneOf,
+      hasUploads: uploads(type))
+    let location = inputLocations[type.name] ?? SourceLocation(line: 1, column: 1)
+    for field in type.inputFields {
+      if field.isDeprecated, !configuration.includesDeprecated, !field.isRequired { continue }
+      let leaf = inputLeaf(field.type.named, at: location)
+      let shape = ValueShape(type.isOneOf ? field.type.nonNull : field.type, leaf)
+      let (swiftType, defaultValue, isLeftOut) = Self.inputType(shape, hasDefault: field.defaultValue != nil)
+      let isIndirect = !field.type.isList && field.type.named.canHold(type)
+      if isIndirect { model.isRecursive = true }
+      model.members.append(
+        InputModel.Member(
+          name: type.isOneOf ? members.take(names.enumCase(field.name)) : members.take(names.member(field.name)),
+          key: field.name, type: swiftType, defaultValue: defaultValue, isLeftOut: isLeftOut, isIndirect: isIndirect,
+          documentation: field.documentation, deprecation: field.deprecationReason))
+    }
+    model.modules = modules
+    return model
+  }
+
+  /// The enums that are selected or sent.
+  mutating func buildEnums() {
+    for name in sentEnums.union(receivedEnums).sorted() {
+      guard let type = schema.type(named: name) else { continue }
+      var cases = NameScope()
+      var model = EnumModel(
+        name: typeNames[name] ?? name, documentation: type.documentation, isInput: sentEnums.contains(name))
+      for value in type.values where configuration.includesDeprecated || !value.isDeprecated {
+        model.cases.append(
+          EnumModel.Case(
+            name: cases.take(names.enumCase(value.name)), value: value.name, documentation: value.documentation,
+            deprecation: value.deprecationReason))
+      }
+      self.model.enums.append(model)
+    }
+  }
+}
+
+extension NamedType {
+  /// Whether an input object is another, or has one in it that is not in a list.
+  fileprivate func canHold(_ other: NamedType) -> Bool {
+    var seen: Set<String> = []
+    var pending = [self]
+    while let type = pending.popLast() {
+      guard type.kind == .inputObject, seen.insert(type.name).inserted else { continue }
+      if type == other { return true }
+      pending += type.inputFields.filter { !$0.type.isList }.map(\.type.named)
+    }
+    return false
+  }
+}

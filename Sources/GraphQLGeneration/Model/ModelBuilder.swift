@@ -1,0 +1,369 @@
+import GraphQLLanguage
+import GraphQLSchema
+
+/// Makes the model of valid documents: decides what types there are, and what everything is called.
+///
+/// Each fragment and each operation is looked at once, so that the time and the result grow with the documents.
+struct ModelBuilder {
+  let configuration: GenerationConfiguration
+  let schema: Schema
+  let documents: DocumentSet
+  let names: SwiftNames
+  let nullability: Nullability
+  /// The fragments by their names.
+  let fragments: [String: FragmentSyntax]
+
+  var model = GeneratedModel()
+  var problems: [GenerationProblem] = []
+  /// Where `__typename` is to be added to the text of the documents.
+  var typenamePlaces: Set<Int> = []
+
+  /// The names that are taken in the module.
+  var scope = NameScope(SwiftNames.typesInUse)
+  private var fragmentNames: [String: String] = [:]
+  /// The names in Swift of the enums and input objects that are used, and those of them that are sent.
+  var typeNames: [String: String] = [:]
+  var sentEnums: Set<String> = []
+  var receivedEnums: Set<String> = []
+  var pendingInputs: [NamedType] = []
+  /// Where input objects are met first.
+  var inputLocations: [String: SourceLocation] = [:]
+  /// The modules that what is being built needs.
+  var modules: Set<String> = []
+  private var typeSetNames: [String: String] = [:]
+  /// The keys that each fragment selects of its object, with those of its fragments.
+  private var keysOfFragments: [String: Set<String>] = [:]
+  /// The names that no type inside of another may have, as they would hide what it needs.
+  private var hiddenNames: Set<String>
+
+  init(_ configuration: GenerationConfiguration, _ schema: Schema, _ documents: DocumentSet) {
+    (self.configuration, self.schema, self.documents) = (configuration, schema, documents)
+    names = SwiftNames(configuration)
+    nullability = Nullability(schema)
+    fragments = Dictionary(documents.syntax.fragments.map { ($0.name.text, $0) }) { $1 }
+    hiddenNames = SwiftNames.typesInUse
+    for scalar in configuration.scalars.values {
+      hiddenNames.formUnion(scalar.type.split { !$0.isLetter }.map(String.init))
+    }
+    for type in schema.types where type.kind == .enum { hiddenNames.insert(names.type(type.name)) }
+  }
+
+  /// The model; check ``problems`` afterwards.
+  mutating func build() -> GeneratedModel {
+    let operations = documents.syntax.operations
+    let reached = operations.map { documents.fragments.reached(from: $0.node) }
+    let used = Set(reached.joined())
+    nameTypes(operations, used.sorted().map { documents.fragments.all[$0].syntax })
+    for number in used.sorted() {
+      let fragment = documents.fragments.all[number].syntax
+      modules = []
+      let object = object(of: fragment)
+      model.fragments.append(FragmentModel(syntax: fragment, object: object, modules: modules))
+    }
+    for (operation, reached) in zip(operations, reached) {
+      add(operation, reached.map { fragmentName(documents.fragments.all[$0].syntax.name.text) })
+    }
+    for (number, fragment) in documents.fragments.all.enumerated() where !used.contains(number) {
+      problems.append(
+        documents.problem(
+          "no operation uses the fragment \"\(fragment.syntax.name)\": nothing is generated for it",
+          at: fragment.syntax.location, severity: .warning))
+    }
+    buildInputs()
+    buildEnums()
+    return model
+  }
+
+  /// Settles the names of the module's types: those of operations first, since people write them, in an order that does not
+  /// depend on the files.
+  private mutating func nameTypes(_ operations: [OperationSyntax], _ fragments: [FragmentSyntax]) {
+    for operation in operations.sorted(by: { ($0.name?.text ?? "") < ($1.name?.text ?? "") }) {
+      guard let name = operation.name?.text else { continue }
+      for type in [names.type(name) + "Session", names.type(name) + "SessionType"] where scope.take(type) != type {
+        problems.append(
+          documents.problem(
+            "the operation \"\(name)\" has the same Swift name as another: \(type)", at: operation.location))
+      }
+    }
+    for type in schema.types.sorted(by: { $0.name < $1.name }) where type.kind == .enum || type.kind == .inputObject {
+      let wanted = names.type(type.name)
+      typeNames[type.name] = scope.take(wanted, suffix: type.kind == .enum ? "Enum" : "Input")
+    }
+    for fragment in fragments.sorted(by: { $0.name.text < $1.name.text }) {
+      fragmentNames[fragment.name.text] = scope.take(names.type(fragment.name.text), suffix: "Fragment")
+    }
+  }
+
+  func fragmentName(_ name: String) -> String { fragmentNames[name] ?? names.type(name) }
+
+  // MARK: - Operations and fragments
+
+  private mutating func object(of fragment: FragmentSyntax) -> ObjectModel {
+    guard let type = schema.type(named: fragment.typeCondition.name.text) else { return .fragment("Never") }
+    return object(
+      [.set(fragment.selectionSet, conditions: "")], on: type, named: fragmentName(fragment.name.text),
+      hidden: hiddenNames(in: fragment.node), documentation: fragment.description?.value, isRoot: true)
+  }
+
+  private mutating func add(_ operation: OperationSyntax, _ fragments: [String]) {
+    guard let name = operation.name?.text, let type = schema.rootType(of: operation.kind) else { return }
+    let selections = Selections(of: operation, documents.fragments)
+    let hasParts = selections.all.contains { $0.delivery.map { !$0.isOff } ?? false }
+    let typeName = names.type(name)
+    modules = []
+    let variables = variables(of: operation)
+    let data = object(
+      [.set(operation.selectionSet, conditions: "")], on: type, named: "ResponseData",
+      hidden: hiddenNames(in: operation.node), documentation: "The `data` of the response.")
+    model.operations.append(
+      OperationModel(
+        syntax: operation, name: name,
+        delivery: operation.kind == .subscription ? .live : hasParts ? .inParts : .once,
+        session: typeName + "Session", function: names.lowercasedFirst(name), variables: variables,
+        data: data, fragments: fragments, documentation: operation.description?.value,
+        modules: modules))
+  }
+
+  /// The names that types inside of a definition may not have.
+  private func hiddenNames(in definition: SyntaxNode) -> Set<String> {
+    hiddenNames.union(
+      definition.descendants(.fragmentSpread).compactMap(FragmentSpreadSyntax.init).map {
+        fragmentName($0.name.text)
+      })
+  }
+
+  // MARK: - Objects
+
+  /// What selections of an object of a type are in Swift.
+  private mutating func object(
+    _ items: [SelectionCollector.Item], on type: NamedType, named name: String, hidden: Set<String>,
+    documentation: String?, isRoot: Bool = false
+  ) -> ObjectModel {
+    let selected = SelectionCollector(items, on: type, fragments)
+    typenamePlaces.formUnion(selected.places)
+    if !isRoot, selected.entries.count == 1, case .spread(let group) = selected.entries[0], !group.isNarrowed,
+      !group.isConditional
+    {
+      return .fragment(fragmentName(group.fragment.name.text))
+    }
+    var members = NameScope(memberNames)
+    var types = NameScope(hidden)
+    var model = StructModel(name: name, documentation: documentation)
+    let kindName = selected.kinds.isEmpty ? "" : types.take("Kind")
+    // Fields have their names before what is named here.
+    var properties: [Int: String] = [:]
+    for (index, entry) in selected.entries.enumerated() {
+      if case .field(let group) = entry { properties[index] = members.take(names.member(group.key)) }
+    }
+    for (index, entry) in selected.entries.enumerated() {
+      switch entry {
+      case .field(let group):
+        add(group, of: type, as: properties[index] ?? group.key, to: &model, &types, hidden)
+      case .spread(let group):
+        add(
+          group, as: members.take(names.lowercasedFirst(group.fragment.name.text)), beside: selected, on: type,
+          to: &model)
+      case .deferred(let group):
+        let object = nested(
+          [group.item], on: group.type, named: group.label, "What arrives later, as \"\(group.label)\".", in: &model,
+          &types, hidden)
+        model.properties.append(
+          PropertyModel(
+            name: members.take(names.member(group.label)), type: "Deferred<\(object.type)>",
+            reading: "try json.optionalValue(\"\(group.label)\") ?? .pending", defaultValue: ".pending",
+            documentation: "What arrives later.", deprecation: nil))
+      case .narrowed(let group):
+        let object = nested(
+          group.items, on: group.type, named: "As" + names.type(group.type.name),
+          "What is selected of an object that is a `\(group.type.name)`.", in: &model, &types, hidden)
+        model.properties.append(
+          PropertyModel(
+            name: members.take("as" + names.type(group.type.name)), type: object.type + "?",
+            reading: "try json.fragment(ifType: \(typeSet(of: group.type, within: type)))", defaultValue: "nil",
+            documentation: "The object as a `\(group.type.name)`, if it is one.", deprecation: nil))
+      case .kind:
+        let property = members.take("kind", suffix: "OfType")
+        model.kind = kind(selected.kinds, named: kindName, hidden)
+        model.properties.append(
+          PropertyModel(
+            name: property, type: kindName, reading: "try json.fragment()", defaultValue: nil,
+            documentation: "Which type it is of, and what is selected of that.", deprecation: nil))
+      }
+    }
+    return .own(model)
+  }
+
+  /// The names of members that the generated code needs itself.
+  private var memberNames: Set<String> {
+    Set((configuration.equality == .hashable ? ["hashValue"] : []) + (configuration.isEncodable ? ["received"] : []))
+  }
+
+  /// An object whose struct, if it is its own, is inside of another.
+  private mutating func nested(
+    _ items: [SelectionCollector.Item], on type: NamedType, named wanted: String, _ documentation: String?,
+    in model: inout StructModel, _ types: inout NameScope, _ hidden: Set<String>
+  ) -> ObjectModel {
+    var free = types
+    let name = free.take(names.type(wanted), suffix: "Object")
+    let object = object(items, on: type, named: name, hidden: hidden, documentation: documentation)
+    if case .own(let own) = object {
+      types = free
+      model.nested.append(own)
+    }
+    return object
+  }
+
+  private mutating func add(
+    _ group: SelectionCollector.FieldGroup, of type: NamedType, as name: String, to model: inout StructModel,
+    _ types: inout NameScope, _ hidden: Set<String>
+  ) {
+    let syntax = group.fields[0].syntax
+    guard let field = type.selectableField(named: syntax.name.text) else { return }
+    let levels = nullability.nonNullLevels(of: field, selectedAs: group.fields.map(\.syntax))
+    if let directive = syntax.directives.first(where: { $0.name == "catch" }),
+      directive.enumValue("to") == "RESULT" || directive.enumValue("to") == nil
+    {
+      problems.append(
+        documents.problem(
+          "@catch(to: RESULT) is not supported: use @catch(to: NULL), and the errors of a response with the error policy `all`",
+          at: directive.location))
+    }
+    let leaf: Leaf
+    let named = field.type.named
+    switch named.kind {
+    case .object, .interface, .union:
+      let object = nested(
+        group.items, on: named, named: group.key, named.documentation, in: &model, &types, hidden)
+      leaf = Leaf(object.type)
+    case .enum:
+      receivedEnums.insert(named.name)
+      leaf = Leaf("GraphQLEnum<\(typeNames[named.name] ?? named.name)>")
+    default:
+      leaf = scalar(named, at: syntax.location)
+    }
+    var shape = ValueShape(field.type, leaf, nonNullLevels: levels)
+    if group.isConditional { shape = shape.optional }
+    let reading = group.key == "__typename" && !group.isConditional ? "try json.typename()" : shape.reading(group.key)
+    model.properties.append(
+      PropertyModel(
+        name: name, type: shape.type, reading: reading, defaultValue: shape.isOptional ? "nil" : nil,
+        documentation: field.name == "__typename" ? "The name of its type." : field.documentation,
+        deprecation: field.deprecationReason))
+  }
+
+  /// What reads a scalar.
+  mutating func scalar(_ type: NamedType, at location: SourceLocation) -> Leaf {
+    if configuration.scalars[type.name] == nil, let leaf = Leaf.builtIn[type.name] { return leaf }
+    guard let scalar = configuration.scalar(type.name) else {
+      problems.append(
+        documents.problem(
+          "the scalar \"\(type.name)\" has no Swift type: add \"scalars\": {\"\(type.name)\": \"String\"} to the configuration, or "
+            + "{\"\(type.name)\": {\"type\": \"TYPE\", \"module\": \"MODULE\"}} for a type that is JSONDecodable",
+          at: location))
+      return Leaf("String")
+    }
+    if let module = scalar.module { modules.insert(module) }
+    return Leaf(scalar.type)
+  }
+
+  private mutating func add(
+    _ group: SelectionCollector.SpreadGroup, as name: String, beside selected: SelectionCollector, on type: NamedType,
+    to model: inout StructModel
+  ) {
+    let fragmentType = fragmentName(group.fragment.name.text)
+    var reading = "try json.fragment()"
+    if group.isNarrowed, let condition = schema.type(named: group.fragment.typeCondition.name.text) {
+      reading = "try json.fragment(ifType: \(typeSet(of: condition, within: type)))"
+    }
+    if group.isConditional {
+      // What is narrowed is told by its keys, too, if it may be left out.
+      let key = witness(of: group.fragment, beside: selected)
+      reading = key.map { "try json.fragment(ifHas: \"\($0)\")" } ?? "try json.fragmentIfComplete()"
+    }
+    let isOptional = group.isConditional || group.isNarrowed
+    model.properties.append(
+      PropertyModel(
+        name: name, type: fragmentType + (isOptional ? "?" : ""), reading: reading,
+        defaultValue: isOptional ? "nil" : nil,
+        documentation: "What `\(group.fragment.name)` selects\(isOptional ? ", if it is there" : "").", deprecation: nil
+      ))
+  }
+
+  // MARK: - Fragments that may be left out
+
+  /// A key that only this fragment selects, whenever it is there; `nil` if all are selected beside it, too.
+  private mutating func witness(of fragment: FragmentSyntax, beside selected: SelectionCollector) -> String? {
+    var others: Set<String> = []
+    for entry in selected.entries {
+      switch entry {
+      case .field(let group): others.insert(group.key)
+      case .spread(let group) where group.fragment.name != fragment.name: others.formUnion(keys(of: group.fragment))
+      case .narrowed(let group): for item in group.items { others.formUnion(keys(of: item)) }
+      default: break
+      }
+    }
+    for item in selected.kinds.flatMap(\.items) { others.formUnion(keys(of: item)) }
+    return fragment.selectionSet.selections.lazy.compactMap { selection -> String? in
+      guard case .field(let field) = selection else { return nil }
+      let isConditional = field.directives.contains { $0.name == "include" || $0.name == "skip" }
+      return isConditional || others.contains(field.responseName.text) ? nil : field.responseName.text
+    }.first
+  }
+
+  private mutating func keys(of item: SelectionCollector.Item) -> Set<String> {
+    switch item {
+    case .set(let set, _): keys(of: set)
+    case .spread(let spread, _): fragments[spread.name.text].map { keys(of: $0) } ?? []
+    }
+  }
+
+  private mutating func keys(of fragment: FragmentSyntax) -> Set<String> {
+    if let known = keysOfFragments[fragment.name.text] { return known }
+    let keys = keys(of: fragment.selectionSet)
+    keysOfFragments[fragment.name.text] = keys
+    return keys
+  }
+
+  private mutating func keys(of set: SelectionSetSyntax) -> Set<String> {
+    var keys: Set<String> = []
+    for selection in set.selections {
+      switch selection {
+      case .field(let field): keys.insert(field.responseName.text)
+      case .inlineFragment(let inner): keys.formUnion(self.keys(of: inner.selectionSet))
+      case .fragmentSpread(let spread):
+        if let inner = fragments[spread.name.text] { keys.formUnion(self.keys(of: inner)) }
+      }
+    }
+    return keys
+  }
+
+  // MARK: - Abstract types
+
+  private mutating func kind(
+    _ kinds: [(type: NamedType, items: [SelectionCollector.Item])], named name: String, _ hidden: Set<String>
+  ) -> KindModel {
+    var cases = NameScope()
+    var types = NameScope(hidden)
+    var result: [KindModel.Case] = []
+    for (type, items) in kinds {
+      var holder = StructModel(name: name, documentation: nil)
+      let object = nested(
+        items, on: type, named: type.name, type.documentation, in: &holder, &types, hidden)
+      result.append(
+        KindModel.Case(name: cases.take(names.lowercasedFirst(type.name)), type: type.name, payload: object))
+    }
+    return KindModel(name: name, cases: result, other: cases.take("other", suffix: "Type"))
+  }
+
+  /// The name of the set of types that an object of one type has if it is of another.
+  private mutating func typeSet(of type: NamedType, within other: NamedType) -> String {
+    let types = type.possibleTypes.filter { $0.isSubtype(of: other) }.map(\.name).sorted()
+    let key = types.joined(separator: " ")
+    if let name = typeSetNames[key] { return "PossibleTypes.\(name)" }
+    var taken = NameScope(Set(typeSetNames.values))
+    let name = taken.take(names.lowercasedFirst(type.name))
+    typeSetNames[key] = name
+    model.typeSets.append((name, types))
+    return "PossibleTypes.\(name)"
+  }
+}

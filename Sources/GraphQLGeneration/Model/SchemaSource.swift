@@ -1,0 +1,87 @@
+import GraphQLLanguage
+import GraphQLSchema
+import StrictJSON
+
+/// The schema of several files: SDL, the result of an introspection, and extensions that only clients know.
+struct SchemaSource {
+  let schema: Schema
+
+  /// Reads the files; `nil` if one cannot be read, which becomes a problem. The schema's own faults become warnings, since it
+  /// is someone else's.
+  init?(_ sources: [GenerationSource], _ problems: inout [GenerationProblem]) {
+    var documents: [DocumentSyntax] = []
+    for source in sources {
+      do {
+        documents.append(try Self.document(source))
+      } catch let error as GraphQLSyntaxError {
+        problems.append(GenerationProblem(error.message, in: source.name, at: error.location, rule: "Syntax"))
+      } catch {
+        problems.append(GenerationProblem("this is no introspection: \(error)", in: source.name))
+      }
+    }
+    guard documents.count == sources.count, !documents.isEmpty else {
+      if sources.isEmpty { problems.append(GenerationProblem("there is no schema", in: "schema")) }
+      return nil
+    }
+    if let prelude = ClientDirectives.definitions(besides: documents) { documents.append(prelude) }
+    schema = Schema(documents)
+    for problem in schema.problems where problem.severity == .error && problem.document < sources.count {
+      problems.append(
+        GenerationProblem(
+          problem.message, in: sources[problem.document].name, at: problem.locations.first, rule: problem.rule,
+          severity: .warning))
+    }
+  }
+
+  private static func document(_ source: GenerationSource) throws -> DocumentSyntax {
+    let first = source.bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
+    guard first == UInt8(ascii: "{") else { return try DocumentSyntax(parsing: source.bytes) }
+    return try DocumentSyntax(parsing: Schema(introspection: source.bytes.span.bytes).printed())
+  }
+}
+
+/// Directives of clients, which servers do not define: those of Apollo Kotlin and Relay for nullability and caches.
+enum ClientDirectives {
+  /// Those in documents, which are not sent.
+  static let notSent: Set = ["catch", "nonnull", "required", "connection", "ignoreErrors"]
+
+  /// The definitions that documents lack.
+  static func definitions(besides documents: [DocumentSyntax]) -> DocumentSyntax? {
+    guard let all = try? DocumentSyntax(parsing: text) else { return nil }
+    let names = Set(documents.flatMap { $0.definitions.compactMap(name) })
+    let missing = all.definitions.filter { definition in name(definition).map { !names.contains($0) } ?? false }
+    return missing.isEmpty ? nil : try? DocumentSyntax(parsing: missing.map(\.text).joined(separator: "\n"))
+  }
+
+  private static func name(_ definition: DefinitionSyntax) -> String? {
+    switch definition {
+    case .directive(let directive): "@" + directive.name.text
+    case .type(let type) where !type.isExtension: type.name.text
+    default: nil
+    }
+  }
+
+  private static let text = """
+    directive @semanticNonNull(levels: [Int!]! = [0]) on FIELD_DEFINITION
+    directive @semanticNonNullField(name: String!, levels: [Int!]! = [0]) repeatable on OBJECT | INTERFACE
+    directive @catch(to: CatchTo! = RESULT, levels: [Int!]) on FIELD
+    directive @catchByDefault(to: CatchTo!) on SCHEMA
+    directive @ignoreErrors on QUERY | MUTATION | SUBSCRIPTION
+    enum CatchTo { NULL RESULT THROW }
+    directive @nonnull(fields: String! = "") on OBJECT | INTERFACE | FIELD
+    directive @required(action: RequiredFieldAction! = THROW) on FIELD
+    enum RequiredFieldAction { NONE LOG THROW }
+    directive @typePolicy(keyFields: String! = "", embeddedFields: String! = "", connectionFields: String! = "") on OBJECT | INTERFACE | UNION
+    directive @fieldPolicy(forField: String!, keyArgs: String! = "", paginationArgs: String! = "") repeatable on OBJECT
+    directive @connection(key: String, filter: [String!], filters: [String!]) on OBJECT | FIELD
+    directive @connectionField(name: String!) repeatable on OBJECT | INTERFACE
+    directive @embedded on FIELD_DEFINITION
+    directive @embeddedField(name: String!) repeatable on OBJECT | INTERFACE
+    directive @cacheControl(maxAge: Int, inheritMaxAge: Boolean, scope: CacheControlScope) on FIELD_DEFINITION | OBJECT | INTERFACE | UNION
+    directive @cacheControlField(name: String!, maxAge: Int, inheritMaxAge: Boolean) repeatable on OBJECT | INTERFACE
+    enum CacheControlScope { PUBLIC PRIVATE }
+    directive @link(url: String!, as: String, for: LinkPurpose, import: [LinkImport!]) repeatable on SCHEMA
+    enum LinkPurpose { SECURITY EXECUTION }
+    scalar LinkImport
+    """
+}

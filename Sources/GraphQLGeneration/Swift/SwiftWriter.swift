@@ -1,0 +1,88 @@
+/// Writes lines of Swift, with their indentation.
+struct SwiftWriter {
+  private(set) var text = ""
+  private var indentation = 0
+  private static let lineLimit = 120
+
+  /// Writes a line; an empty one has no indentation.
+  mutating func line(_ line: String = "") {
+    if !line.isEmpty { text += String(repeating: " ", count: indentation) + line }
+    text += "\n"
+  }
+
+  /// Writes what is in braces.
+  mutating func block(_ head: String, _ body: (inout SwiftWriter) -> Void) {
+    line(head + " {")
+    indentation += 2
+    body(&self)
+    indentation -= 2
+    line("}")
+  }
+
+  /// Writes what is indented.
+  mutating func indented(_ body: (inout SwiftWriter) -> Void) {
+    indentation += 2
+    body(&self)
+    indentation -= 2
+  }
+
+  /// Writes a head, a list in parentheses, and what is behind them: in a line, if it has room for it.
+  mutating func list(_ head: String, _ elements: [String], _ tail: String) {
+    let whole = "\(head)(\(elements.joined(separator: ", ")))\(tail)"
+    guard indentation + whole.count > Self.lineLimit, elements.count > 0 else { return line(whole) }
+    line(head + "(")
+    indented { writer in
+      for (index, element) in elements.enumerated() { writer.line(element + (index < elements.count - 1 ? "," : "")) }
+    }
+    line(")" + tail)
+  }
+
+  /// Writes a comment of documentation; whatever ends its lines in the schema, each becomes one of its own.
+  mutating func documentation(_ text: String?) {
+    guard let text, !text.isEmpty else { return }
+    let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
+    for line in lines {
+      let end = line.lastIndex { !$0.isWhitespace }
+      self.line("///" + (end.map { " " + line[...$0] } ?? ""))
+    }
+  }
+
+  /// Writes that something is deprecated.
+  mutating func deprecation(_ reason: String?) {
+    guard let reason else { return }
+    line("@available(*, deprecated, message: \(Self.literal(reason)))")
+  }
+
+  /// A string in quotes, in one line.
+  static func literal(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where scalar.properties.generalCategory == .control || scalar.value == 0x2028 || scalar.value == 0x2029:
+        result += "\\u{\(String(scalar.value, radix: 16))}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+
+  /// Writes lines in quotes, as they are, and what follows the end: in its line, if that has room for it.
+  mutating func multilineLiteral(_ head: String, _ text: String, _ tail: [String] = []) {
+    var pounds = text.contains("\\") || text.contains("\"\"\"") ? "#" : ""
+    while !pounds.isEmpty, text.contains("\"\"\"" + pounds) || text.contains("\\" + pounds) { pounds += "#" }
+    line(head)
+    indented { writer in
+      writer.line(pounds + "\"\"\"")
+      for line in text.split(separator: "\n", omittingEmptySubsequences: false) { writer.line(String(line)) }
+      let end = (["\"\"\"" + pounds] + tail).joined(separator: " ")
+      guard writer.indentation + end.count > Self.lineLimit else { return writer.line(end) }
+      writer.line("\"\"\"" + pounds)
+      for part in tail { writer.line(part) }
+    }
+  }
+}

@@ -1,0 +1,183 @@
+/// What generated code calls: each reads a member of the object that is open, and is never inlined.
+///
+/// A member that is required, and missing, is an error that names its path; so is one of the wrong type. Where a name begins
+/// with `optional`, the value is `nil` if the member is null or left out.
+extension JSONReader {
+  /// A string.
+  @inline(never)
+  public mutating func string(_ key: StaticString) throws(JSONError) -> String {
+    try find(key)
+    return try readString()
+  }
+
+  /// A string, or `nil`.
+  @inline(never)
+  public mutating func optionalString(_ key: StaticString) throws(JSONError) -> String? {
+    try findValue(key) ? readString() : nil
+  }
+
+  /// A whole number.
+  @inline(never)
+  public mutating func int(_ key: StaticString) throws(JSONError) -> Int {
+    try find(key)
+    return try readInteger()
+  }
+
+  /// A whole number, or `nil`.
+  @inline(never)
+  public mutating func optionalInt(_ key: StaticString) throws(JSONError) -> Int? {
+    try findValue(key) ? readInteger() : nil
+  }
+
+  /// A number.
+  @inline(never)
+  public mutating func double(_ key: StaticString) throws(JSONError) -> Double {
+    try find(key)
+    return try readDouble()
+  }
+
+  /// A number, or `nil`.
+  @inline(never)
+  public mutating func optionalDouble(_ key: StaticString) throws(JSONError) -> Double? {
+    try findValue(key) ? readDouble() : nil
+  }
+
+  /// A boolean.
+  @inline(never)
+  public mutating func bool(_ key: StaticString) throws(JSONError) -> Bool {
+    try find(key)
+    return try readBool()
+  }
+
+  /// A boolean, or `nil`.
+  @inline(never)
+  public mutating func optionalBool(_ key: StaticString) throws(JSONError) -> Bool? {
+    try findValue(key) ? readBool() : nil
+  }
+
+  /// A value of any type that reads itself.
+  @inline(never)
+  public mutating func value<Value: JSONDecodable>(_ key: StaticString) throws(JSONError) -> Value {
+    try find(key)
+    return try Value(from: &self)
+  }
+
+  /// A value of any type that reads itself, or `nil`.
+  @inline(never)
+  public mutating func optionalValue<Value: JSONDecodable>(_ key: StaticString) throws(JSONError) -> Value? {
+    try findValue(key) ? Value(from: &self) : nil
+  }
+
+  /// A list.
+  @inline(never)
+  public mutating func list<Item: JSONDecodable>(_ key: StaticString) throws(JSONError) -> [Item] {
+    try find(key)
+    return try items { (json: inout JSONReader) throws(JSONError) in try Item(from: &json) }
+  }
+
+  /// A list, or `nil`.
+  @inline(never)
+  public mutating func optionalList<Item: JSONDecodable>(_ key: StaticString) throws(JSONError) -> [Item]? {
+    try findValue(key) ? items { (json: inout JSONReader) throws(JSONError) in try Item(from: &json) } : nil
+  }
+}
+
+/// For values that a closure reads.
+extension JSONReader {
+  /// A value.
+  @inline(never)
+  public mutating func value<Value>(
+    _ key: StaticString, _ read: (inout JSONReader) throws(JSONError) -> Value
+  ) throws(JSONError) -> Value {
+    try find(key)
+    return try read(&self)
+  }
+
+  /// A value, or `nil`.
+  @inline(never)
+  public mutating func optionalValue<Value>(
+    _ key: StaticString, _ read: (inout JSONReader) throws(JSONError) -> Value
+  ) throws(JSONError) -> Value? {
+    try findValue(key) ? read(&self) : nil
+  }
+
+  /// The items of the list that is next.
+  @inline(never)
+  public mutating func items<Item>(
+    _ read: (inout JSONReader) throws(JSONError) -> Item
+  ) throws(JSONError) -> [Item] {
+    var items: [Item] = []
+    try beginArray()
+    while try nextElement() { items.append(try read(&self)) }
+    return items
+  }
+
+  /// The value that is next; `nil` for null.
+  @inline(never)
+  public mutating func orNull<Value>(
+    _ read: (inout JSONReader) throws(JSONError) -> Value
+  ) throws(JSONError) -> Value? {
+    try readNull() ? nil : read(&self)
+  }
+}
+
+/// For fragments, which read members of the object that others read, too.
+extension JSONReader {
+  /// The members that a fragment selects of the object.
+  @inline(never)
+  public mutating func fragment<Fragment: JSONSelection>() throws(JSONError) -> Fragment {
+    object.isShared = true
+    return try Fragment(selecting: &self)
+  }
+
+  /// The members that a fragment selects; `nil` if the object has no member with a key that only the fragment selects, as
+  /// `@include` and `@skip` left it out.
+  @inline(never)
+  public mutating func fragment<Fragment: JSONSelection>(ifHas key: StaticString) throws(JSONError) -> Fragment? {
+    object.isShared = true
+    let (place, wasFirst, next) = (position, isFirst, object.indexed.map { _ in object.next })
+    let isIncluded = try seek(key)
+    position = place
+    isFirst = wasFirst
+    object.next = next ?? object.next
+    return isIncluded ? try Fragment(selecting: &self) : nil
+  }
+
+  /// The members that a fragment selects; `nil` if one of them is missing: for a fragment that `@include` or `@skip` may
+  /// leave out, and of which every member is selected beside it, too.
+  @inline(never)
+  public mutating func fragmentIfComplete<Fragment: JSONSelection>() throws(JSONError) -> Fragment? {
+    object.isShared = true
+    if object.indexed == nil { try indexMembers() }
+    let level = depth
+    do throws(JSONError) {
+      return try Fragment(selecting: &self)
+    } catch {
+      guard case .missing = error.kind else { throw error }
+      depth = level
+      return nil
+    }
+  }
+
+  /// The members that a fragment selects; `nil` if the object is of none of the types that the fragment is for.
+  @inline(never)
+  public mutating func fragment<Fragment: JSONSelection>(ifType types: Set<String>) throws(JSONError) -> Fragment? {
+    try types.contains(typename()) ? fragment() : nil
+  }
+
+  /// The name of the object's type: its `__typename`.
+  @inline(never)
+  public mutating func typename() throws(JSONError) -> String {
+    if let known = object.typename {
+      let (place, wasFirst) = (position, isFirst)
+      position = known
+      let name = try readName()
+      position = place
+      isFirst = wasFirst
+      return name
+    }
+    try find("__typename")
+    object.typename = position
+    return try readName()
+  }
+}
