@@ -29,6 +29,8 @@ let package = Package(
       name: "MomentsSDK",
       targets: ["Streams", "StrictJSON", "HTTPClientCore", "HTTPMiddlewares", "GraphQLClient", "Stores"]),
     .executable(name: "graphql", targets: ["graphql"]),
+    .plugin(name: "GenerateGraphQL", targets: ["GenerateGraphQL"]),
+    .plugin(name: "GraphQLBuildTool", targets: ["GraphQLBuildTool"]),
     // No product reaches the modules of Moments, since SwiftPM would refuse a package whose targets have names of theirs:
     // `Models`, `Networking`, `Repository`. The package in `Moments` has them as products.
   ],
@@ -104,11 +106,19 @@ let package = Package(
         .target(name: "URLSessionHTTP", condition: .when(platforms: applePlatforms)),
       ],
       exclude: ["README.md"]),
+    .plugin(
+      name: "GenerateGraphQL",
+      capability: .command(
+        intent: .custom(verb: "generate-graphql", description: "Write the sessions of .graphql files"),
+        permissions: [.writeToPackageDirectory(reason: "The sessions are written where graphql.json says")]),
+      dependencies: ["graphql"]),
+    .plugin(name: "GraphQLBuildTool", capability: .buildTool(), dependencies: ["graphql"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTPClientCore", "Streams"], path: "Tests/HTTPTestSupport"),
     .target(
-      name: "GeneratedMoments", dependencies: ["GraphQLClient", "Streams", "StrictJSON"], path: "Tests/GeneratedMoments",
+      name: "GeneratedMoments", dependencies: ["GraphQLClient", "Streams", "StrictJSON"],
+      path: "Tests/GeneratedMoments",
       exclude: ["graphql.json", "Operations"]),
     .target(
       name: "GeneratedShapes", dependencies: ["GraphQLClient", "Streams", "StrictJSON"], path: "Tests/GeneratedShapes",
@@ -228,7 +238,7 @@ let package = Package(
   ]
 )
 
-for target in package.targets {
+for target in package.targets where target.type != .plugin {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
