@@ -64,6 +64,36 @@ struct DocumentTests {
     }
   }
 
+  /// The words of the sources, and the names of all files without their endings.
+  private static let words: Set<String> = {
+    var words = Set(paths.flatMap { $0.split(separator: "/").map { String($0.prefix { $0 != "." }) } })
+    for path in paths where path.hasSuffix(".swift") && !path.hasPrefix("Tests/") {
+      let bytes = (try? Data(contentsOf: RepositoryLayout.root.appending(path: path))) ?? Data()
+      let isInWord = { (byte: UInt8) in
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || byte == 0x5F || 0x30...0x39 ~= byte
+      }
+      for word in bytes.split(whereSeparator: { !isInWord($0) }) { words.insert(String(decoding: word, as: UTF8.self)) }
+    }
+    return words
+  }()
+
+  @Test func `every type that a document names is in the code`() throws {
+    // Migrations name what there was before.
+    let documents = Self.paths.filter {
+      $0.hasSuffix(".md") && !$0.contains("/From") && !$0.hasPrefix("Benchmarks/") && $0 != "CHANGELOG.md"
+    }
+    // Foundation's.
+    let others: Set = ["CharacterSet"]
+    for document in documents {
+      let text = try Self.text(document).replacing(/(?ms)^```.*?^```/, with: "")
+      for code in text.matches(of: /`([\w.]+)(\(.*?\))?`/) {
+        for name in code.1.split(separator: ".") where name.wholeMatch(of: /[A-Z][a-z]+[A-Z]\w+/) != nil {
+          #expect(Self.words.contains(String(name)) || others.contains(String(name)), "\(document) names \(code.1)")
+        }
+      }
+    }
+  }
+
   @Test func `the README and the front page of the site compare with others in the same table`() throws {
     let tables = try ["README.md", "Documentation/MomentsSDK.docc/MomentsSDK.md"].map { path in
       try Self.text(path).split(separator: "\n").drop { !$0.hasPrefix("| | this SDK |") }.prefix { $0.hasPrefix("|") }
