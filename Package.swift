@@ -117,11 +117,12 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTPClientCore", "Streams"], path: "Tests/HTTPTestSupport"),
     .target(
-      name: "GeneratedMoments", dependencies: ["GraphQLClient", "Streams", "StrictJSON"],
+      name: "GeneratedMoments", dependencies: ["GraphQLClient", "HTTPClientCore", "Streams", "StrictJSON"],
       path: "Tests/GeneratedMoments",
       exclude: ["graphql.json", "Operations"]),
     .target(
-      name: "GeneratedShapes", dependencies: ["GraphQLClient", "Streams", "StrictJSON"], path: "Tests/GeneratedShapes",
+      name: "GeneratedShapes", dependencies: ["GraphQLClient", "HTTPClientCore", "Streams", "StrictJSON"],
+      path: "Tests/GeneratedShapes",
       exclude: ["graphql.json", "schema.graphql", "extra.graphqls", "manifest.json", "Operations"]),
     .target(name: "BFFOperations", dependencies: ["GraphQLClient", "Models"], path: "Tests/BFFOperations"),
     .executableTarget(
@@ -164,9 +165,9 @@ let package = Package(
     .testTarget(
       name: "GraphQLGenerationTests",
       dependencies: [
-        "GeneratedMoments", "GeneratedShapes", "GraphQLClient", "GraphQLClientTesting", "GraphQLGeneration",
-        "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTPClientCore", "Models", "Networking", "Streams",
-        "StrictJSON", "TestSupport",
+        "GeneratedMoments", "GeneratedShapes", "GraphQLClient", "GraphQLClientTestSupport", "GraphQLClientTesting",
+        "GraphQLGeneration", "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTPClientCore", "HTTPTestSupport",
+        "Models", "Networking", "Stores", "Streams", "StrictJSON", "SystemBase", "TestSupport",
       ]),
     .testTarget(
       name: "GraphQLTestingTests",

@@ -41,7 +41,7 @@ public struct GenerationProblem: Error, Hashable, Sendable, CustomStringConverti
 }
 
 /// The problems because of which nothing is generated.
-public struct GenerationFailure: Error, Sendable, CustomStringConvertible {
+public struct GenerationFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The problems, at least one of which is an error.
   public let problems: [GenerationProblem]
 

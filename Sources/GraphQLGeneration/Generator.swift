@@ -50,7 +50,7 @@ public struct GeneratedCode: Hashable, Sendable {
 ///     for file in code.files { … }
 ///
 /// It reads and writes no files. The same input gives the same text.
-public struct Generator: Sendable {
+public struct Generator: Hashable, Sendable {
   private let configuration: GenerationConfiguration
 
   /// Takes how the code is to look.
@@ -172,6 +172,7 @@ public struct Generator: Sendable {
       writers[file].line()
       emitter.session(operation, document: document, fragments: operation.fragments, &writers[file])
       modules[file].formUnion(operation.modules.union(["GraphQLClient", "Streams", "StrictJSON"]))
+      if operation.hasUploads { modules[file].insert("HTTPClientCore") }
       let whole = [document] + operation.fragments.compactMap { fragmentTexts[$0] }
       operations.append(
         GeneratedOperation(

@@ -41,28 +41,35 @@ extension JSONReader {
   /// An id.
   @inline(never)
   public mutating func id(_ key: StaticString) throws(JSONError) -> String {
-    try value(key) { (json: inout JSONReader) throws(JSONError) in try json.readID() }
+    try find(key)
+    return try readID()
   }
 
   /// An id; `nil` if it is null or left out.
   @inline(never)
   public mutating func optionalID(_ key: StaticString) throws(JSONError) -> String? {
-    try optionalValue(key) { (json: inout JSONReader) throws(JSONError) in try json.readID() }
+    try findValue(key) ? readID() : nil
   }
 
   /// A list of ids.
   @inline(never)
   public mutating func ids(_ key: StaticString) throws(JSONError) -> [String] {
-    try value(key) { (json: inout JSONReader) throws(JSONError) in try json.items(Self.readID) }
+    try find(key)
+    return try readIDs()
   }
 
   /// A list of ids; `nil` if it is null or left out.
   @inline(never)
   public mutating func optionalIDs(_ key: StaticString) throws(JSONError) -> [String]? {
-    try optionalValue(key) { (json: inout JSONReader) throws(JSONError) in try json.items(Self.readID) }
+    try findValue(key) ? readIDs() : nil
   }
 
-  private static func readID(_ json: inout JSONReader) throws(JSONError) -> String { try json.readID() }
+  private mutating func readIDs() throws(JSONError) -> [String] {
+    var ids: [String] = []
+    try beginArray()
+    while try nextElement() { ids.append(try readID()) }
+    return ids
+  }
 }
 
 /// What generated code calls to write a member that may be absent; never inlined.

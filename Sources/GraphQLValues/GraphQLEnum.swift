@@ -50,8 +50,9 @@ extension GraphQLEnum where Value: Equatable {
 
 extension GraphQLEnum: RawRepresentable {
   /// Makes a value from the server's spelling, which may be any string.
+  @inlinable
   public init(rawValue: String) {
-    self = Value(rawValue: rawValue).map(Self.known) ?? .unknown(rawValue)
+    if let value = Value(rawValue: rawValue) { self = .known(value) } else { self = .unknown(rawValue) }
   }
 
   /// The server's spelling.
@@ -64,4 +65,12 @@ extension GraphQLEnum: RawRepresentable {
 }
 
 // Written and read as the raw value: those of `RawRepresentable` are the implementations.
-extension GraphQLEnum: Codable, JSONDecodable, JSONEncodable {}
+extension GraphQLEnum: Codable, JSONEncodable {}
+
+extension GraphQLEnum: JSONDecodable {
+  /// Reads the server's spelling; every string is accepted that has at most 30 combining characters in a row.
+  @inlinable
+  public init(from json: inout JSONReader) throws(JSONError) {
+    self.init(rawValue: try json.readName())
+  }
+}

@@ -23,7 +23,7 @@ enum Help {
       graphql validate --schema SCHEMA [--separately] [--no-warnings] [--json] FILE...
       graphql format [--check] FILE...
       graphql manifest [--format FORMAT] [--output FILE] [--separately] FILE...
-      graphql generate [--config FILE] [--schema SCHEMA] [--output FOLDER] [--check] [--json] [FILE...]
+      graphql generate [--config FILE] [--schema SCHEMA] [--output DIR] [--check] [--json] [FILE...]
       graphql schema download --endpoint URL --output FILE [--header "NAME: VALUE"]...
       graphql schema print [--sort] [--json] SCHEMA
       graphql schema check [--no-warnings] [--json] SCHEMA
@@ -90,12 +90,12 @@ enum Help {
     Writes a session for each operation, in Swift, with a struct for each fragment, and the enums and
     input objects that they need.
 
-    Usage: graphql generate [--config FILE] [--schema SCHEMA] [--output FOLDER] [--header "NAME: VALUE"]...
+    Usage: graphql generate [--config FILE] [--schema SCHEMA] [--output DIR] [--header "NAME: VALUE"]...
                             [--check] [--once] [--no-warnings] [--json] [FILE...]
 
       --config FILE           the configuration; graphql.json in this folder, if it is there, by default
       --schema SCHEMA         SDL, or the JSON of an introspection, instead of the configuration's
-      --output FOLDER         where to write, instead of where the configuration says
+      --output DIR            where to write, instead of where the configuration says
       --header "NAME: VALUE"  a header of the request for the schema of an endpoint; may be repeated
       --check                 change nothing, but print the files that are not up to date
       --once                  write files to be edited: none of them may be there yet

@@ -50,7 +50,9 @@ import Testing
     #expect(result.code == 64)
     #expect(result.output.isEmpty)
     #expect(
-      result.errors.hasPrefix("graphql: no command is given\n\nChecks GraphQL documents and schemas.\n\nUsage:\n"))
+      result.errors.hasPrefix(
+        "graphql: no command is given\n\nChecks GraphQL documents and schemas, and writes the Swift of sessions.\n\nUsage:\n"
+      ))
     #expect(!result.errors.contains("\\n"))
   }
 

@@ -96,7 +96,7 @@ struct CheckedSession {
     for session in checked {
       var findings = session.findings.filter { !$0.message.contains("is deprecated") }
       if let path = refused[session.name] {
-        #expect(findings.map(\.condition) == ["when \(path) is null"], "\(session.name)")
+        #expect(findings.map(\.condition) == ["\(path) is null"], "\(session.name)")
         findings = []
       }
       #expect(findings == [], "\(session.name)")

@@ -117,7 +117,7 @@ private struct PublicTypes {
   private static let modules = [
     "Streams", "StrictJSON", "HTTPClientCore", "HTTPMiddlewares", "SocketHTTP", "URLSessionHTTP", "GraphQLValues",
     "GraphQLClient", "Stores", "Models", "Networking", "Repository",
-    "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "GraphQLClientTesting", "StreamsTesting",
+    "GraphQLLanguage", "GraphQLSchema", "GraphQLGeneration", "GraphQLTesting", "GraphQLClientTesting", "StreamsTesting",
     "TransportConformance", "StoreConformance",
   ]
 

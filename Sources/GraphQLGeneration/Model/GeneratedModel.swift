@@ -34,6 +34,9 @@ struct OperationModel {
   let documentation: String?
   /// The modules that types of its scalars are from.
   let modules: Set<String>
+
+  /// Whether files may be sent.
+  var hasUploads: Bool { variables?.hasUploads ?? false }
 }
 
 /// A named fragment.

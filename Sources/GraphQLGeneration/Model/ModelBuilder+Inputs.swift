@@ -6,7 +6,7 @@ extension ModelBuilder {
   /// The variables of an operation; `nil` if it has none.
   mutating func variables(of operation: OperationSyntax) -> InputModel? {
     guard !operation.variables.isEmpty else { return nil }
-    var members = NameScope(["errorPolicy", "idempotencyKey"])
+    var members = NameScope(["errorPolicy", "idempotencyKey", "onProgress"])
     var model = InputModel(
       name: "Variables", documentation: "The variables of the operation.", members: [], isOneOf: false)
     for variable in operation.variables {

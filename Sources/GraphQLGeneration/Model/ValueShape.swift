@@ -74,6 +74,7 @@ indirect enum ValueShape {
     if case .list(.leaf(let leaf)) = self, leaf.reader == "id" {
       return "try json.\(prefix.isEmpty ? "ids" : "optionalIDs")(\"\(key)\")"
     }
+    if case .list(.leaf(let leaf)) = self, leaf.reader == "string" { return call("strings") }
     if leaf.expression != nil { return call("value", Self.closure(expression)) }
     if case .list(.leaf) = self { return call("list") }
     return call("value")

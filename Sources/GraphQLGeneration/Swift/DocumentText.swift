@@ -52,7 +52,8 @@ struct DocumentText {
     let first = place - indentation.count - 1
     let isFirst = first >= 0 && [UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains(source[first])
     if isFirst { return "__typename\n" + String(decoding: indentation.reversed(), as: UTF8.self) }
-    return place > 0 && source[place - 1] == UInt8(ascii: "{") ? " __typename " : "__typename "
+    guard place > 0, source[place - 1] == UInt8(ascii: "{") else { return "__typename " }
+    return place < source.count && source[place].isWhiteSpace ? " __typename" : " __typename "
   }
 
   /// The text without comments, commas and what white space nobody needs.

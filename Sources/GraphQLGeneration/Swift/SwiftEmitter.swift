@@ -83,7 +83,11 @@ struct SwiftEmitter {
 
   private func parameters(of operation: OperationModel, hasDefaults: Bool) -> [String] {
     (operation.variables?.members ?? []).map { parameter($0, hasDefault: hasDefaults) }
+      + (operation.hasUploads ? [Self.progress + (hasDefaults ? " = nil" : "")] : [])
   }
+
+  /// What gets the progress of an exchange with files.
+  private static let progress = "onProgress: (@Sendable (HTTPProgress) -> Void)?"
 
   private func parameter(_ member: InputModel.Member, hasDefault: Bool = true) -> String {
     let value = hasDefault ? member.defaultValue.map { " = \($0)" } ?? "" : ""
@@ -123,9 +127,10 @@ struct SwiftEmitter {
   }
 
   private func run(_ operation: OperationModel, _ writer: inout SwiftWriter) {
-    let arguments = (operation.variables?.members ?? []).map { member in
+    var arguments = (operation.variables?.members ?? []).map { member in
       "\(SwiftNames.label(member.name)): \(SwiftNames.escaped(member.name))"
     }
+    if operation.hasUploads { arguments.append("onProgress: onProgress") }
     writer.documentation(promise(of: operation) + " Any GraphQL error fails it.")
     writer.list(
       "\(access)func \(SwiftNames.escaped(operation.function))", parameters(of: operation, hasDefaults: true),
@@ -171,6 +176,11 @@ struct SwiftEmitter {
       writer.line("\(access)let errorPolicy: GraphQLErrorPolicy")
       writer.line()
       let isMutation = operation.syntax.kind == .mutation
+      if operation.hasUploads {
+        writer.documentation("Gets the progress of the exchange, one call at a time.")
+        writer.line("\(access)let \(Self.progress)")
+        writer.line()
+      }
       if isMutation {
         writer.documentation(
           "The idempotency key, with which the request may be sent more than once; `nil` if it may not.")
@@ -179,7 +189,9 @@ struct SwiftEmitter {
       }
       writer.documentation("Makes a request.")
       let members = operation.variables?.members ?? []
-      let rest = ["errorPolicy: GraphQLErrorPolicy = .none"] + (isMutation ? ["idempotencyKey: String? = nil"] : [])
+      let rest =
+        ["errorPolicy: GraphQLErrorPolicy = .none"] + (isMutation ? ["idempotencyKey: String? = nil"] : [])
+        + (operation.hasUploads ? [Self.progress + " = nil"] : [])
       writer.list("\(access)init", members.map { parameter($0) } + rest, " {")
       writer.indented { writer in
         if !members.isEmpty {
@@ -189,8 +201,17 @@ struct SwiftEmitter {
         }
         writer.line("self.errorPolicy = errorPolicy")
         if isMutation { writer.line("self.idempotencyKey = idempotencyKey") }
+        if operation.hasUploads { writer.line("self.onProgress = onProgress") }
       }
       writer.line("}")
+      guard operation.hasUploads else { return }
+      writer.line()
+      writer.documentation("The standard request, with its progress reported.")
+      writer.block("\(access)func makeRequest(_ call: APICall) throws -> HTTPRequest") { writer in
+        writer.line("var request = try standardRequest(call)")
+        writer.line("request.onProgress = onProgress")
+        writer.line("return request")
+      }
     }
   }
 

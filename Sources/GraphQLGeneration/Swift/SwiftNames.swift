@@ -114,7 +114,8 @@ struct SwiftNames: Sendable {
   static let typesInUse: Set = [
     "APIClient", "Any", "Array", "Bool", "CaseIterable", "CodingKey", "CodingKeys", "Decodable", "Deferred",
     "Double", "Encodable", "Encoder", "Equatable", "GraphQLDocument", "GraphQLEnum", "GraphQLErrorPolicy",
-    "GraphQLNullable", "GraphQLResponse", "GraphQLSession", "GraphQLSubscription", "GraphQLUpload", "Hashable",
+    "GraphQLNullable", "GraphQLResponse", "GraphQLSession", "GraphQLSubscription", "GraphQLUpload", "HTTPProgress",
+    "HTTPRequest", "APICall", "PossibleTypes", "Hashable",
     "IncrementalResponse", "Indirect", "Int", "JSONDecodable", "JSONEncodable", "JSONError", "JSONInputObject",
     "JSONReader", "JSONReceived", "JSONSelection", "JSONWriter", "LiveEvent", "Observable", "Optional", "Protocol",
     "ReceivedJSON", "Self", "Sendable", "Set", "String", "Type",

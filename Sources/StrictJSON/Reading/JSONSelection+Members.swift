@@ -1,4 +1,5 @@
-/// What generated code calls: each reads a member of the object that is open, and is never inlined.
+/// What generated code calls: each reads a member of the object that is open, and is never inlined. Those that are generic are
+/// compiled once for each type.
 ///
 /// A member that is required, and missing, is an error that names its path; so is one of the wrong type. Where a name begins
 /// with `optional`, the value is `nil` if the member is null or left out.
@@ -55,30 +56,74 @@ extension JSONReader {
     try findValue(key) ? readBool() : nil
   }
 
-  /// A value of any type that reads itself.
+  /// A list of strings.
   @inline(never)
-  public mutating func value<Value: JSONDecodable>(_ key: StaticString) throws(JSONError) -> Value {
+  public mutating func strings(_ key: StaticString) throws(JSONError) -> [String] {
     try find(key)
+    return try [String](from: &self)
+  }
+
+  /// A list of strings, or `nil`.
+  @inline(never)
+  public mutating func optionalStrings(_ key: StaticString) throws(JSONError) -> [String]? {
+    try findValue(key) ? [String](from: &self) : nil
+  }
+
+  /// A value of any type that reads itself.
+  @inlinable @inline(never)
+  public mutating func value<Value: JSONDecodable>(_ key: StaticString) throws(JSONError) -> Value {
+    try findMember(key)
     return try Value(from: &self)
   }
 
   /// A value of any type that reads itself, or `nil`.
-  @inline(never)
+  @inlinable @inline(never)
   public mutating func optionalValue<Value: JSONDecodable>(_ key: StaticString) throws(JSONError) -> Value? {
-    try findValue(key) ? Value(from: &self) : nil
+    try findMemberValue(key) ? Value(from: &self) : nil
   }
 
   /// A list.
   @inline(never)
   public mutating func list<Item: JSONDecodable>(_ key: StaticString) throws(JSONError) -> [Item] {
     try find(key)
-    return try items { (json: inout JSONReader) throws(JSONError) in try Item(from: &json) }
+    return try list()
   }
 
   /// A list, or `nil`.
   @inline(never)
   public mutating func optionalList<Item: JSONDecodable>(_ key: StaticString) throws(JSONError) -> [Item]? {
-    try findValue(key) ? items { (json: inout JSONReader) throws(JSONError) in try Item(from: &json) } : nil
+    try findValue(key) ? list() : nil
+  }
+
+  /// Reads a list. This is compiled once for all types, so that an array is made once, when all items are there: each time that
+  /// it grows, the runtime looks up its type.
+  @inline(never)
+  private mutating func list<Item: JSONDecodable>() throws(JSONError) -> [Item] {
+    try beginArray()
+    guard try nextElement() else { return [] }
+    var items = UnsafeMutablePointer<Item>.allocate(capacity: 4)
+    var (count, capacity) = (0, 4)
+    defer { items.deallocate() }
+    do throws(JSONError) {
+      repeat {
+        if count == capacity {
+          capacity *= 2
+          let larger = UnsafeMutablePointer<Item>.allocate(capacity: capacity)
+          larger.moveInitialize(from: items, count: count)
+          items.deallocate()
+          items = larger
+        }
+        (items + count).initialize(to: try Item(from: &self))
+        count += 1
+      } while try nextElement()
+    } catch {
+      items.deinitialize(count: count)
+      throw error
+    }
+    return Array(unsafeUninitializedCapacity: count) { buffer, initialized in
+      buffer.baseAddress?.moveInitialize(from: items, count: count)
+      initialized = count
+    }
   }
 }
 

@@ -106,8 +106,34 @@ extension JSONReader {
   }
 
   /// Goes to the value of a member of the object; returns whether there is one.
+  @inline(__always)
+  package mutating func seek(_ name: StaticString) throws(JSONError) -> Bool {
+    if takeKey(name) { return true }
+    return try search(for: name)
+  }
+
+  /// Goes to the value of the next member if that has a name, written without escapes, and nothing is odd between.
+  @inline(__always)
+  private mutating func takeKey(_ name: StaticString) -> Bool {
+    guard object.indexed == nil else { return false }
+    var next = position
+    if !isFirst {
+      guard next < end, next.pointee == UInt8(ascii: ",") else { return false }
+      next += 1
+      if next < end, next.pointee == UInt8(ascii: " ") { next += 1 }
+    }
+    let count = name.utf8CodeUnitCount
+    guard end - next >= count + 3, next[0] == UInt8(ascii: "\""), next[count + 1] == UInt8(ascii: "\""),
+      next[count + 2] == UInt8(ascii: ":"), bytesAreEqual(next + 1, name.utf8Start, count)
+    else { return false }
+    position = next + count + 3
+    isFirst = false
+    return true
+  }
+
+  /// Goes to the value of a member, wherever it is.
   @inline(never)
-  mutating func seek(_ name: StaticString) throws(JSONError) -> Bool {
+  private mutating func search(for name: StaticString) throws(JSONError) -> Bool {
     if object.indexed == nil {
       let (place, wasFirst) = (position, isFirst)
       if peek() != UInt8(ascii: "}") {
@@ -116,7 +142,7 @@ extension JSONReader {
           // It may come first, whether or not it was selected there.
           object.typename = position
           try skipValue()
-          return try seek(name)
+          return try search(for: name)
         }
         position = place
         isFirst = wasFirst
@@ -170,13 +196,24 @@ extension JSONReader {
     }
   }
 
+  /// Goes to the value of a member that must be there, for what is not inlined in this module alone.
+  @usableFromInline @inline(never)
+  mutating func findMember(_ key: StaticString) throws(JSONError) { try find(key) }
+
+  /// Goes to the value of a member, for what is not inlined in this module alone; returns whether there is one that is not
+  /// null.
+  @usableFromInline @inline(never)
+  mutating func findMemberValue(_ key: StaticString) throws(JSONError) -> Bool { try findValue(key) }
+
   /// Goes to the value of a member that must be there.
-  mutating func find(_ key: StaticString) throws(JSONError) {
+  @inline(__always)
+  package mutating func find(_ key: StaticString) throws(JSONError) {
     guard try seek(key) else { throw lacks(key) }
   }
 
   /// Goes to the value of a member; returns whether there is one that is not null.
-  mutating func findValue(_ key: StaticString) throws(JSONError) -> Bool {
+  @inline(__always)
+  package mutating func findValue(_ key: StaticString) throws(JSONError) -> Bool {
     guard try seek(key) else { return false }
     return try !readNull()
   }

@@ -2,6 +2,7 @@
 
 package import Foundation
 package import GraphQLClient
+package import HTTPClientCore
 package import Streams
 package import StrictJSON
 
@@ -334,7 +335,11 @@ extension SetSettingsSession {
 /// Runs the mutation `Attach`, from any source.
 package protocol AttachSessionType: Sendable {
   /// A cold stream of one complete response; each subscriber makes a new request.
-  func attach(file: GraphQLUpload, more: GraphQLNullable<[AttachmentInput]>) -> Observable<AttachSession.ResponseData>
+  func attach(
+    file: GraphQLUpload,
+    more: GraphQLNullable<[AttachmentInput]>,
+    onProgress: (@Sendable (HTTPProgress) -> Void)?
+  ) -> Observable<AttachSession.ResponseData>
 }
 
 /// Runs the mutation `Attach` on a GraphQL server.
@@ -357,10 +362,11 @@ package struct AttachSession: AttachSessionType {
   /// A cold stream of one complete response; each subscriber makes a new request. Any GraphQL error fails it.
   package func attach(
     file: GraphQLUpload,
-    more: GraphQLNullable<[AttachmentInput]> = .absent
+    more: GraphQLNullable<[AttachmentInput]> = .absent,
+    onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
   ) -> Observable<ResponseData> {
     .deferred {
-      let session = Session(file: file, more: more)
+      let session = Session(file: file, more: more, onProgress: onProgress)
       return sessionHandler(session).map { try session.data(of: $0) }
     }
   }
@@ -400,6 +406,9 @@ extension AttachSession {
     /// How to treat errors beside data.
     package let errorPolicy: GraphQLErrorPolicy
 
+    /// Gets the progress of the exchange, one call at a time.
+    package let onProgress: (@Sendable (HTTPProgress) -> Void)?
+
     /// The idempotency key, with which the request may be sent more than once; `nil` if it may not.
     package let idempotencyKey: String?
 
@@ -408,11 +417,20 @@ extension AttachSession {
       file: GraphQLUpload,
       more: GraphQLNullable<[AttachmentInput]> = .absent,
       errorPolicy: GraphQLErrorPolicy = .none,
-      idempotencyKey: String? = nil
+      idempotencyKey: String? = nil,
+      onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) {
       variables = Variables(file: file, more: more)
       self.errorPolicy = errorPolicy
       self.idempotencyKey = idempotencyKey
+      self.onProgress = onProgress
+    }
+
+    /// The standard request, with its progress reported.
+    package func makeRequest(_ call: APICall) throws -> HTTPRequest {
+      var request = try standardRequest(call)
+      request.onProgress = onProgress
+      return request
     }
   }
 

@@ -1,0 +1,94 @@
+import Foundation
+import GraphQLGeneration
+import Testing
+
+@Suite struct ConfigurationTests {
+  private func file(_ text: String) throws(GenerationFailure) -> ConfigurationFile {
+    try ConfigurationFile(GenerationSource(name: "graphql.json", text: text))
+  }
+
+  private func problems(_ text: String) -> [String] {
+    do throws(GenerationFailure) {
+      _ = try file(text)
+      return []
+    } catch {
+      return error.problems.map(\.description)
+    }
+  }
+
+  @Test func `every key has its effect`() throws {
+    let file = try file(
+      """
+      {
+        "schema": ["schema.graphql", "extra.graphqls"],
+        "documents": ["App", "More.graphql"],
+        "output": "Generated",
+        "manifest": "manifest.json",
+        "manifestFormat": "relay",
+        "access": "package",
+        "scalars": { "DateTime": { "type": "Date", "module": "Foundation" }, "URI": "String" },
+        "acronyms": ["ID"],
+        "enumCases": "asWritten",
+        "deprecated": false,
+        "minify": true,
+        "mutable": true,
+        "equality": "hashable",
+        "encodable": true,
+        "nonisolated": true
+      }
+      """)
+    #expect(file.schema == .files(["schema.graphql", "extra.graphqls"]))
+    #expect(file.documents == ["App", "More.graphql"])
+    #expect(file.output == "Generated")
+    #expect(file.manifest == "manifest.json")
+    #expect(file.manifestFormat == "relay")
+    var expected = GenerationConfiguration()
+    expected.access = .package
+    expected.scalars = ["DateTime": .init("Date", module: "Foundation"), "URI": .init("String")]
+    expected.acronyms = ["ID"]
+    expected.enumCases = .asWritten
+    expected.includesDeprecated = false
+    expected.minifiesDocuments = true
+    expected.isMutable = true
+    expected.equality = .hashable
+    expected.isEncodable = true
+    expected.isNonisolated = true
+    #expect(file.generation == expected)
+  }
+
+  @Test func `a schema may be one file, or at an endpoint with headers`() throws {
+    #expect(try file(#"{"schema": "a.graphql"}"#).schema == .files(["a.graphql"]))
+    let endpoint = try file(
+      #"{"schema": {"endpoint": "https://a.example/", "headers": {"Authorization": "Bearer x"}}}"#)
+    #expect(endpoint.schema == .endpoint("https://a.example/", headers: ["Authorization": "Bearer x"]))
+    #expect(try file("{}") == ConfigurationFile())
+  }
+
+  @Test func `an unknown key is an error with its place, what may be meant, and the keys that there are`() {
+    #expect(
+      problems("{\n  \"schema\": \"a\",\n  \"skalars\": {}\n}") == [
+        "graphql.json:3:3: error: there is no key \"skalars\". Did you mean \"scalars\"? The keys are schema, documents, output, "
+          + "manifest, manifestFormat, access, scalars, acronyms, enumCases, deprecated, minify, mutable, equality, encodable, "
+          + "nonisolated"
+      ])
+    #expect(
+      problems(#"{"schema": {"endpoint": "a", "header": {}}, "scalars": {"A": {"typ": "B"}}}"#) == [
+        #"graphql.json:1:30: error: there is no key "header". Did you mean "headers"? The keys are endpoint, headers"#,
+        #"graphql.json:1:63: error: there is no key "typ". Did you mean "type"? The keys are type, module"#,
+        #"graphql.json:1:62: error: "type" is missing"#,
+      ])
+  }
+
+  @Test func `a value that does not fit is an error with its place`() {
+    #expect(
+      problems("{\n\"access\": \"open\"}") == [
+        "graphql.json:2:11: error: \"open\" is none of public, package, internal"
+      ])
+    #expect(
+      problems(#"{"minify": 1}"#) == [#"graphql.json:1:12: error: expected true or false, found a number at "minify""#])
+    #expect(
+      problems("{\n  \"output\": \"a\"\n  \"minify\": true}").first?.hasPrefix(
+        "graphql.json:3:3: error: expected ',' or '}'") == true)
+    #expect(problems(#"{"schema": {}}"#) == [#"graphql.json:1:12: error: "endpoint" is missing"#])
+  }
+}

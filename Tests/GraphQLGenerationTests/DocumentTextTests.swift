@@ -1,0 +1,121 @@
+import Foundation
+import GraphQLGeneration
+import GraphQLLanguage
+import Testing
+
+/// The documents that are sent.
+@Suite struct DocumentTextTests {
+  private func document(
+    _ text: String, schema: String = Sample.schema, extensions: String? = nil, minified: Bool = false
+  ) throws -> String {
+    try Sample.code(text, schema: schema, extensions: extensions) { $0.minifiesDocuments = minified }.operations[0]
+      .document
+  }
+
+  @Test func `a document has the fragments that it uses, directly or through others, each once`() throws {
+    let text =
+      "query A { users { ...a ...b } } fragment a on User { ...b } fragment b on User { id } fragment c on User { id }"
+    #expect(
+      try document(text) == """
+        query A { users { ...a ...b } }
+        fragment a on User { ...b }
+        fragment b on User { id }
+        """)
+  }
+
+  @Test func `descriptions are not sent, as servers of before September 2025 refuse them`() throws {
+    let text =
+      "\"\"\"\nAll.\n\"\"\"\nquery A(\"The id.\" $id: ID!) { user(id: $id) { ...f } } \"F\" fragment f on User { id }"
+    #expect(try document(text) == "query A($id: ID!) { user(id: $id) { ...f } }\nfragment f on User { id }")
+    let code = try Sample.text(text)
+    #expect(code.contains("/// Runs the query `A`, from any source.\n///\n/// All.\n"))
+    #expect(code.contains("/// F\npublic struct F:"))
+  }
+
+  @Test func `directives of clients are not sent`() throws {
+    let text =
+      "query A { user(id: 1) @catch(to: NULL) { name @nonnull friends @required(action: NONE) @include(if: true) { id } } }"
+    #expect(try document(text) == "query A { user(id: 1) { name friends @include(if: true) { id } } }")
+  }
+
+  @Test func `a minified document has what the document says, and no more`() throws {
+    let text = """
+      # All of it.
+      query A($a: [ID!] = [1, 2], $b: String = "a # b") {
+        users(filter: {name: $b, limit: -1}) @include(if: true) {
+          id, ...f   # and more
+        }
+        search(text: \"\"\"
+          block "x"
+        \"\"\") { ... on User { id } }
+        u: user(id: "\\"") { name }
+      }
+      fragment f on User { name, friends { id } }
+      """
+    let schema = Sample.schema.replacing("type Query {", with: "type Query { list(a: [ID!]): Int ")
+    let whole = text.replacing("u: user", with: "list(a: $a) u: user")
+    let minified = try document(whole, schema: schema, minified: true)
+    #expect(
+      minified == #"""
+        query A($a:[ID!]=[1 2]$b:String="a # b"){users(filter:{name:$b limit:-1})@include(if:true){id...f}search(text:"""
+            block "x"
+          """){__typename...on User{id}}list(a:$a)u:user(id:"\""){name}}
+        fragment f on User{name friends{id}}
+        """#)
+    let plain = try document(whole, schema: schema)
+    #expect(try DocumentSyntax(parsing: minified).printed() == DocumentSyntax(parsing: plain).printed())
+  }
+
+  @Test func `the text in Swift is the document, with whatever characters it has`() throws {
+    let text = try Sample.text(
+      "query A { user(id: \"\\\"\\u0041\") { id } search(text: \"\"\"b\\\"\"\"\"\"\") { ... on User { id } } }")
+    #expect(
+      text.contains(
+        "      #\"\"\"\n      query A { user(id: \"\\\"\\u0041\") { id } search(text: \"\"\"b\\\"\"\"\"\"\") { __typename ... on User { id } } }\n      \"\"\"#\n"
+      ))
+  }
+
+  @Test func `line ends of any kind are line feeds in the document`() throws {
+    #expect(try document("query A {\r\n  users {\r    id\n  }\r\n}\r\n") == "query A {\n  users {\n    id\n  }\n}")
+  }
+
+  @Test func `schema extensions of Kotlin teams have their effect on what may be null`() throws {
+    let schema = "type Query { a: A b: [A] c: Int d: Int } type A { x: Int y: [Int] }"
+    let extensions = """
+      extend schema @link(url: "https://specs.apollo.dev/nullability/v0.4/", import: ["@semanticNonNull", "@catch"])
+      extend schema @link(url: "https://specs.apollo.dev/cache/v0.4", import: ["@typePolicy", "@fieldPolicy"])
+      extend type Query @semanticNonNullField(name: "b", levels: [0, 1]) @nonnull(fields: "a d")
+      extend type A @typePolicy(keyFields: "x") @semanticNonNullField(name: "x") @fieldPolicy(forField: "y", keyArgs: "z")
+      """
+    let text = try Sample.text(
+      "query Q { a { x y } b { x @catch(to: NULL) } c @required(action: THROW) d }", schema: schema,
+      extensions: extensions)
+    for line in ["let a: A", "let b: [B]", "let c: Int", "let d: Int", "let x: Int", "let y: [Int?]?", "let x: Int?"] {
+      #expect(text.contains("public \(line)\n"), "\(line)")
+    }
+    let ofSchema = try Sample.text(
+      "query Q { a b }",
+      schema:
+        "directive @semanticNonNull(levels: [Int] = [0]) on FIELD_DEFINITION type Query { a: Int @semanticNonNull b: [Int] @semanticNonNull(levels: [1]) }"
+    )
+    #expect(ofSchema.contains("let a: Int\n"))
+    #expect(ofSchema.contains("let b: [Int]?\n"))
+  }
+
+  @Test func `a result for each field is not to be had, which is said`() {
+    let problems = Sample.problems("query A { user(id: 1) @catch { id } }")
+    #expect(problems.first?.hasPrefix("1.graphql:1:23: error: @catch(to: RESULT) is not supported") == true)
+  }
+
+  @Test func `the same input gives the same text, in whatever order the files come`() throws {
+    let texts = [
+      "query A { users { ...f role } }", "fragment f on User { id born }",
+      "query B($f: Filter) { users(filter: $f) { ...f } }",
+    ]
+    let sources = texts.enumerated().map { GenerationSource(name: "\($0).graphql", text: $1) }
+    let schema = [GenerationSource(name: "s", text: Sample.schema)]
+    let generator = Generator(Sample.configuration())
+    let code = try generator.generate(schema: schema, documents: sources)
+    #expect(try generator.generate(schema: schema, documents: sources.reversed()).files == code.files)
+  }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import GraphQLGeneration
+import Testing
+
+/// What things are called, and comments.
+@Suite struct NamingTests {
+  @Test func `words of Swift are names in backticks, or with an underscore where backticks do not help`() throws {
+    let schema =
+      "type Query { self: Int init: Int Type: Int Protocol: Int Self: Int in: Int default: Int case: Int _: Int json: Int }"
+    let text = try Sample.text("query A { self init Type Protocol Self in default case _ json }", schema: schema)
+    for name in ["self_", "init_", "Type_", "Protocol_", "Self_", "`in`", "`default`", "`case`", "underscore", "json"] {
+      #expect(text.contains("let \(name): Int?\n"))
+    }
+    #expect(text.contains("self.json = try json.optionalInt(\"json\")"))
+  }
+
+  @Test func `acronyms are written in capitals, and names that become equal are told apart`() throws {
+    let schema =
+      "type Query { userId: Int userID: Int idOfUser: Int userIdentity: Int byId: A! } type A { url: Int imageUrl: Int }"
+    let text = try Sample.text(
+      "query getById { userId userID idOfUser userIdentity byId { url imageUrl } }", schema: schema
+    ) {
+      $0.acronyms = ["ID", "url"]
+    }
+    for line in [
+      "let userID: Int?", "let userID_: Int?", "let idOfUser: Int?", "let userIdentity: Int?", "let byID: ByID",
+      "struct ByID: JSONSelection, Sendable {", "let url: Int?", "let imageURL: Int?",
+      "struct GetByIDSession: GetByIDSessionType {",
+    ] {
+      #expect(text.contains(line + (line.hasSuffix("{") ? "" : "\n")))
+    }
+    #expect(text.contains(#"userID = try json.optionalInt("userId")"#))
+    #expect(text.contains(#"userID_ = try json.optionalInt("userID")"#))
+  }
+
+  @Test func `a struct inside of another does not hide a type that the code needs`() throws {
+    let schema = """
+      type Query { string: A! int: A! date: A! fields: A! role: A! }
+      type A { a: String! b: Int! c: DateTime! d: Role! next: Query! }
+      scalar DateTime
+      enum Role { X }
+      """
+    let text = try Sample.text(
+      "query Q { string { a b c d next { ...fields } } int { a } date { a } fields { a } role { a } } fragment fields on Query { int { b } }",
+      schema: schema)
+    for name in ["StringObject", "IntObject", "DateObject", "FieldsObject", "RoleObject"] {
+      #expect(text.contains("struct \(name): JSONSelection"))
+    }
+  }
+
+  @Test func `types of the module that would have one name are told apart by what they are`() throws {
+    let schema =
+      "type Query { role: Role observable: Observable a(role: String_, in: role): Int } enum Role { A } enum Observable { B } input String_ { a: Int } input role { a: Int }"
+    let code = try Sample.code(
+      "query Q($a: role) { role observable a(in: $a) ...Role } fragment Role on Query { role }", schema: schema)
+    let text = code.files.map(\.text).joined()
+    // Of two that differ in case alone, the order of their names decides.
+    #expect(text.contains("enum Role: String"))
+    #expect(text.contains("enum ObservableEnum: String"))
+    #expect(text.contains("struct RoleInput: JSONInputObject"))
+    #expect(text.contains("struct RoleFragment: JSONSelection"))
+  }
+
+  @Test func `cases of enums are in camel case or as they are, and never the same`() throws {
+    let schema = "type Query { a: E } enum E { IN_PROGRESS inProgress InProgress default Type _2D URL_KIND __ none }"
+    let camel = try Sample.shared("query A { a }", schema: schema)
+    for line in [
+      "case inProgress = \"IN_PROGRESS\"", "case inProgress_ = \"inProgress\"", "case inProgress__ = \"InProgress\"",
+      "case `default`", "case type = \"Type\"", "case _2d = \"_2D\"", "case urlKind = \"URL_KIND\"",
+      "case underscore_ = \"__\"", "case none",
+    ] {
+      #expect(camel.contains("  " + line + "\n"), "\(line)")
+    }
+    let asWritten = try Sample.shared("query A { a }", schema: schema) { $0.enumCases = .asWritten }
+    #expect(asWritten.contains("  case IN_PROGRESS\n  case inProgress\n  case InProgress\n"))
+  }
+
+  @Test func `descriptions become comments, whatever ends their lines`() throws {
+    let schema =
+      "type Query { \"one\\r\\ntwo\\rthree\\n\\nfive \\u2028six */ \" a: Int \"\"\"\n  block\n    inner\n  \"\"\" b: Int }"
+    let text = try Sample.text("query A { a b }", schema: schema)
+    #expect(
+      text.contains(
+        """
+            /// one
+            /// two
+            /// three
+            ///
+            /// five
+            /// six */
+            public let a: Int?
+
+            /// block
+            ///   inner
+            public let b: Int?
+        """))
+  }
+
+  @Test func `what is deprecated is marked, with its reason in one line, and the code itself does not use it`() throws {
+    let schema =
+      "type Query { a: Int! @deprecated(reason: \"It is \\\"old\\\":\\nuse b\\\\\") b(c: I): Int } input I { d: Int @deprecated, e: Int }"
+    let text = try Sample.text("query A($c: I) { a b(c: $c) }", schema: schema)
+    #expect(
+      text.contains(
+        #"""
+            private let _a: Int
+            @available(*, deprecated, message: "It is \"old\":\nuse b\\")
+            public var a: Int { _a }
+        """#))
+    #expect(text.contains("self._a = a\n"))
+    #expect(text.contains("_a = try json.int(\"a\")\n"))
+    let shared = try Sample.shared("query A($c: I) { b(c: $c) }", schema: schema)
+    #expect(shared.contains("get { _d }"))
+    #expect(shared.contains(#"json.member("d", _d)"#))
+    let without = try Sample.shared("query A($c: I) { b(c: $c) }", schema: schema) { $0.includesDeprecated = false }
+    #expect(!without.contains("d:"))
+  }
+
+  @Test func `the files are called after the documents, and after their folders where two have one name`() {
+    #expect(
+      Generator.fileNames(ofDocuments: ["a/User.graphql", "b/Items.gql"]) == ["User.graphql.swift", "Items.gql.swift"])
+    #expect(
+      Generator.fileNames(ofDocuments: ["x/a/User.graphql", "y/a/user.graphql", "./Other.graphql"])
+        == ["x+a+User.graphql.swift", "y+a+user.graphql.swift", "Other.graphql.swift"])
+    #expect(
+      Generator.fileNames(ofDocuments: ["User.graphql", "a/User.graphql"]) == [
+        "User.graphql.swift", "a+User.graphql.swift",
+      ])
+  }
+
+  @Test func `access, mutability, equality, isolation and encoding are as the configuration says`() throws {
+    let text = try Sample.text("query A { user(id: 1) { id } }") {
+      $0.access = .internal
+      $0.isMutable = true
+      $0.equality = .hashable
+      $0.isNonisolated = true
+    }
+    #expect(text.contains("\nimport GraphQLClient\n"))
+    #expect(text.contains("\nnonisolated struct ASession: ASessionType {\n"))
+    #expect(text.contains("\nnonisolated extension ASession {\n"))
+    #expect(text.contains("struct User: JSONSelection, Hashable, Sendable {\n      var id: String\n"))
+    #expect(!text.contains("public"))
+    let encodable = try Sample.text("query A { user(id: 1) { id } }") { $0.isEncodable = true }
+    #expect(encodable.contains("struct ResponseData: JSONSelection, Decodable, JSONReceived, Sendable {"))
+    #expect(encodable.contains("received = try json.received()"))
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import GraphQLGeneration
+import Testing
+
+/// What cannot be generated, and what is said of it.
+@Suite struct ProblemTests {
+  @Test func `an unknown field is an error with its place and what may be meant`() {
+    #expect(
+      Sample.problems("query A {\n  user(id: 1) { nmae }\n}") == [
+        "1.graphql:2:17: error: User has no field \"nmae\". Did you mean \"name\"? [FieldsOnCorrectType]"
+      ])
+  }
+
+  @Test func `each fault of all files is found in one run, in its file`() {
+    let problems = Sample.problems(
+      "query A { user(id: 1) { ...f } }\r\n", "# a\rquery B($x: Int) { users { id } }", "fragment f on User { no }",
+      "query {")
+    #expect(
+      problems == [
+        "4.graphql:1:8: error: expected a name, found the end of the text [Syntax]"
+      ] || problems.first?.hasPrefix("4.graphql:1:8: error:") == true)
+    #expect(problems.contains { $0.hasPrefix("2.graphql:2:9: error:") && $0.hasSuffix("[NoUnusedVariables]") })
+    #expect(problems.contains { $0.hasPrefix("3.graphql:1:22: error: User has no field \"no\"") })
+  }
+
+  @Test func `an operation without a name is refused, and how to name it is said`() {
+    #expect(
+      Sample.problems("{ users { id } }") == [
+        "1.graphql:1:1: error: this query has no name, after which its session could be called: write \"query Name\" [LoneAnonymousOperation]"
+      ])
+    #expect(Sample.problems("query A { users { id } }", "mutation { rename(id: 1, name: \"\") { id } }").count == 1)
+  }
+
+  @Test func `two operations of one name are refused, also if only Swift takes the names for the same`() {
+    let same = Sample.problems("query A { users { id } }", "query A { users { name } }")
+    #expect(same.count == 1)
+    #expect(same.first?.hasSuffix("[UniqueOperationNames]") == true)
+    let alike = Sample.problems("query a { users { id } }", "query A { users { name } }")
+    #expect(alike.first == "1.graphql:1:1: error: the operation \"a\" has the same Swift name as another: ASession")
+  }
+
+  @Test func `a scalar without a type is refused where it is used, and how to map it is said`() {
+    let problems = Sample.problems("query A {\n  user(id: 1) { born }\n}") { $0.scalars = [:] }
+    #expect(
+      problems == [
+        "1.graphql:2:17: error: the scalar \"DateTime\" has no Swift type: add \"scalars\": {\"DateTime\": \"String\"} to the "
+          + "configuration, or {\"DateTime\": {\"type\": \"TYPE\", \"module\": \"MODULE\"}} for a type that is JSONDecodable"
+      ])
+    // One that nothing reaches needs none.
+    #expect(Sample.problems("query A { users { id } }") { $0.scalars = [:] } == [])
+  }
+
+  @Test func `a fragment that no operation uses is noted, and nothing is generated for it`() throws {
+    let code = try Sample.code("query A { users { id } }", "fragment f on User { id }")
+    #expect(
+      code.warnings.map(\.description) == [
+        "2.graphql:1:1: warning: no operation uses the fragment \"f\": nothing is generated for it"
+      ])
+    #expect(code.files.first { $0.name == "2.graphql.swift" }?.text == Generator.marker + "\n")
+  }
+
+  @Test func `files without operations and fragments are left out, and without any there is nothing to generate`()
+    throws
+  {
+    let code = try Sample.code("query A { users { id } }", Sample.schema)
+    #expect(code.files.map(\.name) == ["1.graphql.swift", "Schema.graphql.swift"])
+    #expect(Sample.problems(Sample.schema) == ["documents: error: there is no operation in any file"])
+  }
+
+  @Test func `a schema that is no GraphQL is refused, and one with faults is used`() throws {
+    #expect(
+      Sample.problems("query A { a }", schema: "type Query { a: }").first?.hasPrefix("schema.graphql:1:17: error:")
+        == true)
+    #expect(
+      Sample.problems("query A { a }", schema: "{\"data\": 1}").first?.hasPrefix(
+        "schema.graphql: error: this is no introspection") == true)
+    let code = try Sample.code("query A { a }", schema: "type Query { a: Int b: Missing }")
+    #expect(code.warnings.count == 1)
+    #expect(code.warnings.first?.severity == .warning)
+  }
+
+  @Test func `the file that operations share has its name for itself`() throws {
+    do {
+      let document = GenerationSource(name: "app/schema.graphql", text: "query A { users { id } }")
+      _ = try Generator(Sample.configuration()).generate(
+        schema: [GenerationSource(name: "s", text: Sample.schema)], documents: [document])
+      Issue.record("it is generated")
+    } catch {
+      #expect(
+        error.description
+          == "app/schema.graphql: error: \"Schema.graphql.swift\" is the file for what operations share: rename this one"
+      )
+    }
+  }
+
+  @Test func `values that can be changed cannot be written as they came`() {
+    let problems = Sample.problems("query A { users { id } }") {
+      $0.isMutable = true
+      $0.isEncodable = true
+    }
+    #expect(problems.first?.contains("\"mutable\" and \"encodable\" exclude each other") == true)
+  }
+
+  @Test func `labels are unique in an operation, and may be the same in others`() throws {
+    let schema =
+      "directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT\n" + Sample.schema
+    let one =
+      "query A { users { ...f @defer(label: \"x\") } } query B { users { ...f @defer(label: \"x\") } } fragment f on User { id }"
+    #expect(Sample.problems(one, schema: schema) == [])
+    let two = "query A { users { ... @defer(label: \"x\") { id } ... @defer(label: \"x\") { name } } }"
+    #expect(Sample.problems(two, schema: schema).first?.contains("in the operation \"A\"") == true)
+  }
+}
