@@ -98,10 +98,18 @@ let package = Package(
         "SystemBase",
         .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),
       ], exclude: ["README.md"]),
+    // What `graphql` shares with the tool of the plugins, which links nothing that sends requests: each package that uses
+    // a plugin builds it.
+    .target(
+      name: "GraphQLCommandLine",
+      dependencies: [
+        "CommandLineBase", "GraphQLGeneration", "GraphQLLanguage", "GraphQLSchema", "GraphQLValues", "SystemBase",
+      ]),
+    .executableTarget(name: "graphql-generate", dependencies: ["CommandLineBase", "GraphQLCommandLine", "SystemBase"]),
     .executableTarget(
       name: "graphql",
       dependencies: [
-        "CommandLineBase", "GraphQLClient", "GraphQLGeneration", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore",
+        "CommandLineBase", "GraphQLClient", "GraphQLCommandLine", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore",
         "SocketHTTP", "Streams", "StrictJSON", "SystemBase",
         .target(name: "URLSessionHTTP", condition: .when(platforms: applePlatforms)),
       ],
@@ -111,8 +119,8 @@ let package = Package(
       capability: .command(
         intent: .custom(verb: "generate-graphql", description: "Write the sessions of .graphql files"),
         permissions: [.writeToPackageDirectory(reason: "The sessions are written where graphql.json says")]),
-      dependencies: ["graphql"]),
-    .plugin(name: "GraphQLBuildTool", capability: .buildTool(), dependencies: ["graphql"]),
+      dependencies: ["graphql-generate"]),
+    .plugin(name: "GraphQLBuildTool", capability: .buildTool(), dependencies: ["graphql-generate"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTPClientCore", "Streams"], path: "Tests/HTTPTestSupport"),

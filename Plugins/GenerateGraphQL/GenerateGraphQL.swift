@@ -6,7 +6,7 @@ import PackagePlugin
 @main
 struct GenerateGraphQL: CommandPlugin {
   func performCommand(context: PluginContext, arguments: [String]) async throws {
-    let tool = try context.tool(named: "graphql").url
+    let tool = try context.tool(named: "graphql-generate").url
     var extractor = ArgumentExtractor(arguments)
     let named = extractor.extractOption(named: "target")
     let targets = named.isEmpty ? context.package.targets : try context.package.targets(named: named)

@@ -51,7 +51,7 @@ struct GraphQLBuildTool: BuildToolPlugin {
     return [
       .buildCommand(
         displayName: "Generating the GraphQL sessions of \(target.name)",
-        executable: try context.tool(named: "graphql").url,
+        executable: try context.tool(named: "graphql-generate").url,
         arguments: ["generate", "--config", configuration.path(), "--output", output.path()]
           + documents.map { $0.path() },
         inputFiles: [configuration] + schemas + documents,

@@ -15,7 +15,7 @@ struct Arguments {
       case .validate: [.schema, .separately, .noWarnings, .json]
       case .format: [.check]
       case .manifest: [.output, .format, .separately]
-      case .generate: [.config, .schema, .output, .header, .check, .once, .json, .noWarnings]
+      case .generate: [.config, .schema, .output, .manifest, .header, .check, .once, .json, .noWarnings]
       case .download: [.endpoint, .output, .header]
       case .print: [.sort, .json]
       case .check: [.noWarnings, .json]
@@ -39,12 +39,12 @@ struct Arguments {
     case help, version
     case json, check, sort, separately, once
     case noWarnings = "no-warnings"
-    case schema, endpoint, output, format, header, config
+    case schema, endpoint, output, format, header, config, manifest
 
     var takesValue: Bool {
       switch self {
       case .help, .version, .json, .check, .sort, .separately, .once, .noWarnings: false
-      case .schema, .endpoint, .output, .format, .header, .config: true
+      case .schema, .endpoint, .output, .format, .header, .config, .manifest: true
       }
     }
 
@@ -59,6 +59,7 @@ struct Arguments {
   private(set) var output: String?
   private(set) var format: String?
   private(set) var config: String?
+  private(set) var manifest: String?
   private(set) var headers: [String] = []
 
   /// Takes the arguments, without the command's own name.
@@ -88,6 +89,7 @@ struct Arguments {
     case .output: output = value
     case .format: format = value
     case .config: config = value
+    case .manifest: manifest = value
     case .header: headers.append(value)
     case .help, .version, .json, .check, .sort, .separately, .once, .noWarnings: flags.insert(option)
     }
@@ -120,9 +122,6 @@ struct Arguments {
       throw Self.usage("'\(command.rawValue)' takes \(wanted)")
     }
     if command == .validate, schema == nil { throw Self.usage("'validate' needs --schema") }
-    if command == .generate, flags.contains(.once), flags.contains(.check) {
-      throw Self.usage("'generate' takes one of --once and --check")
-    }
     if command == .download {
       if endpoint == nil { throw Self.usage("'schema download' needs --endpoint") }
       if output == nil { throw Self.usage("'schema download' needs --output") }

@@ -1,3 +1,4 @@
+import GraphQLCommandLine
 import GraphQLLanguage
 import GraphQLSchema
 import HTTPClientCore
@@ -8,7 +9,7 @@ extension GraphQLCommand {
   func validate() throws -> ExitCode {
     let path = arguments.schema ?? "-"
     let input = try Input(path)
-    let inputs = try inputs(arguments.files, endings: Documents.endings, without: [path])
+    let inputs = try console.inputs(arguments.files, endings: Documents.endings, without: [path])
     return try reportingUnreadable {
       let schema = try schema(input)
       let errors = schema.problems.count { $0.severity == .error }
@@ -24,7 +25,7 @@ extension GraphQLCommand {
   func format() throws -> ExitCode {
     var exitCode = ExitCode.success
     var unformatted = 0
-    let inputs = try inputs(arguments.files, endings: ["graphql", "gql", "graphqls"])
+    let inputs = try console.inputs(arguments.files, endings: ["graphql", "gql", "graphqls"])
     for input in inputs {
       let printed: String
       do throws(GraphQLSyntaxError) {

@@ -1,3 +1,4 @@
+import GraphQLCommandLine
 import GraphQLLanguage
 import GraphQLSchema
 
@@ -244,7 +245,8 @@ extension Documents {
   }
 }
 
-/// A number with its noun: `1 file`, `2 files`.
-func counted(_ count: Int, _ noun: String) -> String {
-  "\(count == 0 ? "no" : "\(count)") \(noun)\(count == 1 ? "" : "s")"
+extension Finding {
+  init(_ error: GraphQLSyntaxError, in source: Source) {
+    self.init("Syntax", error.message, at: [source.place(error.location)])
+  }
 }

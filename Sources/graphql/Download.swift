@@ -1,3 +1,4 @@
+import GraphQLCommandLine
 import GraphQLSchema
 import HTTPClientCore
 import Streams

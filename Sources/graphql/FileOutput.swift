@@ -1,3 +1,4 @@
+import GraphQLCommandLine
 import SystemBase
 
 extension GraphQLCommand {

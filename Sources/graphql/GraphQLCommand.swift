@@ -1,4 +1,4 @@
-import CommandLineBase
+import GraphQLCommandLine
 import HTTPClientCore
 import SystemBase
 
@@ -8,44 +8,13 @@ struct GraphQLCommand {
   let arguments: Arguments
   let console: Console
 
-  /// The exit codes: those of BSD's sysexits.h.
-  enum ExitCode: Int32, Error {
-    case success = 0
-    /// The command line is wrong.
-    case usage = 64
-    /// What was given is not valid, or breaks something.
-    case invalid = 65
-    /// A file cannot be read.
-    case noInput = 66
-    /// The server was not reached.
-    case unreachable = 69
-    /// A file cannot be opened to be written, or may not be.
-    case cannotWrite = 73
-    /// The output failed, as on a full device.
-    case outputFailed = 74
-  }
-
-  /// Ends the run with a message.
-  struct Failure: Error {
-    let exitCode: ExitCode
-    let message: String
-  }
-
   static func main() async {
-    let console = Console(environment: ProcessInfo.processInfo.environment)
-    do {
+    let console = Console(of: "graphql")
+    let exitCode = await console.running {
       let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
-      exit(try await GraphQLCommand(arguments: arguments, console: console).run().rawValue)
-    } catch let error as UsageError {
-      console.report("graphql: \(error.message.sanitized(upTo: 2_000))")
-      exit(ExitCode.usage.rawValue)
-    } catch let error as Failure {
-      console.report("graphql: \(error.message.sanitized(upTo: 2_000))")
-      exit(error.exitCode.rawValue)
-    } catch {
-      console.report("graphql: \("\(error)".sanitized(upTo: 2_000))")
-      exit(ExitCode.invalid.rawValue)
+      return try await GraphQLCommand(arguments: arguments, console: console).run()
     }
+    exit(exitCode.rawValue)
   }
 
   private func run() async throws -> ExitCode {
@@ -70,5 +39,21 @@ struct GraphQLCommand {
       console.report("graphql: no command is given\n\n" + Help.text(for: nil))
       return .usage
     }
+  }
+}
+
+/// `generate`.
+extension GraphQLCommand {
+  private func generate() async throws -> ExitCode {
+    var options = GenerateCommand.Options()
+    (options.configuration, options.schema, options.output) = (arguments.config, arguments.schema, arguments.output)
+    (options.manifest, options.headers, options.files) = (arguments.manifest, arguments.headers, arguments.files)
+    options.isCheck = arguments.flags.contains(.check)
+    options.isOnce = arguments.flags.contains(.once)
+    options.isJSON = arguments.flags.contains(.json)
+    options.showsWarnings = !arguments.flags.contains(.noWarnings)
+    return try await GenerateCommand(options, console) { endpoint, headers in
+      Array(try await downloadedSchema(endpoint, headers).body)
+    }.run()
   }
 }

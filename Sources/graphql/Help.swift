@@ -91,11 +91,13 @@ enum Help {
     input objects that they need.
 
     Usage: graphql generate [--config FILE] [--schema SCHEMA] [--output DIR] [--header "NAME: VALUE"]...
-                            [--check] [--once] [--no-warnings] [--json] [FILE...]
+                            [--manifest FILE] [--check] [--once] [--no-warnings] [--json] [FILE...]
 
       --config FILE           the configuration; graphql.json in this folder, if it is there, by default
       --schema SCHEMA         SDL, or the JSON of an introspection, instead of the configuration's
       --output DIR            where to write, instead of where the configuration says
+      --manifest FILE         where to write the manifest of trusted documents, instead of where the
+                              configuration says
       --header "NAME: VALUE"  a header of the request for the schema of an endpoint; may be repeated
       --check                 change nothing, but print the files that are not up to date
       --once                  write files to be edited: none of them may be there yet

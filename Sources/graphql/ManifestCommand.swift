@@ -1,4 +1,5 @@
 import GraphQLClient
+import GraphQLCommandLine
 import GraphQLLanguage
 import SystemBase
 
@@ -8,14 +9,14 @@ extension GraphQLCommand {
     guard let format = GraphQLManifest.Format(rawValue: arguments.format ?? "apollo") else {
       throw Failure(exitCode: .usage, message: "--format is apollo or relay; see graphql --help")
     }
-    let inputs = try inputs(arguments.files, endings: Documents.endings)
+    let inputs = try console.inputs(arguments.files, endings: Documents.endings)
     var findings = inputs.filter(\.isSwift).flatMap(Self.unknownDocuments)
     let hint = findings.isEmpty ? "" : "; sessions have theirs from GraphQLManifest, in a test"
     let documents = Documents(inputs.filter { !$0.isSwift }, isSeparate: arguments.flags.contains(.separately))
     findings += documents.findings
     let operations = operations(of: documents, &findings)
     guard findings.isEmpty else {
-      report(onStandardError: findings)
+      console.report(findings)
       throw Failure(exitCode: .invalid, message: "no manifest is written: \(counted(findings.count, "error"))\(hint)")
     }
     guard !operations.isEmpty else {

@@ -1,4 +1,5 @@
 import CommandLineBase
+import GraphQLCommandLine
 import GraphQLLanguage
 import GraphQLSchema
 import HTTPClientCore
@@ -49,7 +50,7 @@ extension GraphQLCommand {
   func compareSchemas() throws -> ExitCode {
     let schemas = Array(arguments.files.prefix(2))
     let inputs = try schemas.map { path throws(Failure) in try Input(path) }
-    let files = try self.inputs(Array(arguments.files.dropFirst(2)), endings: Documents.endings, without: schemas)
+    let files = try console.inputs(Array(arguments.files.dropFirst(2)), endings: Documents.endings, without: schemas)
     return try reportingUnreadable {
       let (old, new) = (try schema(inputs[0]), try schema(inputs[1]))
       let documents = Documents(files, isSeparate: arguments.flags.contains(.separately))
@@ -62,7 +63,7 @@ extension GraphQLCommand {
           operations: users.map { Operation($0.operation, wholes[$0.document].place($0.operation.location)) })
       }
       if arguments.flags.contains(.json) {
-        try writeJSON(listed)
+        try console.writeJSON(listed)
       } else {
         try console.write(zip(changes, listed).map { text($0.impact, $1) }.joined())
       }
@@ -91,7 +92,7 @@ extension GraphQLCommand {
       }
     }
     if findings.contains(where: { $0.severity == .error }) { throw Unreadable(findings: findings) }
-    report(onStandardError: findings)
+    console.report(findings)
     return wholes
   }
 

@@ -1,3 +1,4 @@
+import GraphQLCommandLine
 import GraphQLLanguage
 import HTTPClientCore
 import SystemBase

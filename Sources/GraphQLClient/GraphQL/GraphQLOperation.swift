@@ -1,6 +1,7 @@
 import GraphQLLanguage
 import HTTPClientCore
 import StrictJSON
+import SystemBase
 
 /// The kind and the name of an operation in a GraphQL document.
 public struct GraphQLOperation: Hashable, Sendable, CustomStringConvertible {

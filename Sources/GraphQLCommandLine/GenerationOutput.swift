@@ -22,13 +22,13 @@ final class GenerationOutput {
   func add(path: String, _ text: String) { files.append((path, text, false)) }
 
   /// What has to be changed.
-  func changes() throws(GraphQLCommand.Failure) -> Changes {
+  func changes() throws(Failure) -> Changes {
     var changes = Changes(folder: folder)
     for file in files {
       let old = Self.contents(of: file.path)
       if old == Array(file.text.utf8) { continue }
       if let old, file.isGenerated, isOnce || !Self.isGenerated(old) {
-        throw GraphQLCommand.Failure(
+        throw Failure(
           exitCode: .cannotWrite,
           message: "\(file.path): "
             + (isOnce ? "it is there already" : "it was not generated, so that it is not overwritten"))
@@ -66,7 +66,7 @@ final class GenerationOutput {
 
     /// Writes new files beside the old ones, and puts them in their places when all are complete. If that fails in the
     /// middle, what was there before is put back.
-    func carryOut() throws(GraphQLCommand.Failure) {
+    func carryOut() throws(Failure) {
       var replacements: [FileReplacement] = []
       var path = folder
       do {
@@ -113,10 +113,10 @@ final class GenerationOutput {
       try? file.close()
     }
 
-    private static func failure(_ path: String, _ error: any Error) -> GraphQLCommand.Failure {
+    private static func failure(_ path: String, _ error: any Error) -> Failure {
       let code = (error as? SystemError)?.code ?? 0
       let isFailedOutput = [ENOSPC, EDQUOT, EFBIG, EIO].contains(code)
-      return GraphQLCommand.Failure(
+      return Failure(
         exitCode: isFailedOutput ? .outputFailed : .cannotWrite,
         message: "\(path): it cannot be written: \(error); nothing is changed")
     }

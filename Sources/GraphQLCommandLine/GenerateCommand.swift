@@ -1,37 +1,66 @@
 import CommandLineBase
-import GraphQLClient
 import GraphQLGeneration
 import GraphQLLanguage
 import GraphQLSchema
-import HTTPClientCore
+import GraphQLValues
 import SystemBase
 
 /// `generate`.
-extension GraphQLCommand {
-  func generate() async throws -> ExitCode {
+package struct GenerateCommand: Sendable {
+  /// What the command line says.
+  package struct Options: Sendable {
+    package var configuration: String?
+    package var schema: String?
+    package var output: String?
+    package var manifest: String?
+    package var headers: [String] = []
+    package var files: [String] = []
+    package var isCheck = false
+    package var isOnce = false
+    package var isJSON = false
+    package var showsWarnings = true
+
+    package init() {}
+  }
+
+  /// Asks a server for its schema, by introspection, with headers that are `NAME: VALUE` each.
+  package typealias Download = @Sendable (_ endpoint: String, _ headers: [String]) async throws -> [UInt8]
+
+  private let options: Options
+  private let console: Console
+  private let download: Download
+
+  package init(_ options: Options, _ console: Console, download: @escaping Download) {
+    (self.options, self.console, self.download) = (options, console, download)
+  }
+
+  package func run() async throws -> ExitCode {
+    if options.isCheck, options.isOnce {
+      throw UsageError("'generate' takes one of --once and --check; see graphql --help")
+    }
     var sources = GenerationInputs()
     do {
       let (configuration, folder) = try readConfiguration(&sources)
       let schema = try await schemaSources(configuration, folder, &sources)
-      let paths = arguments.files.isEmpty ? configuration.documents.map { Self.path($0, in: folder) } : arguments.files
+      let paths = options.files.isEmpty ? configuration.documents.map { Self.path($0, in: folder) } : options.files
       guard !paths.isEmpty else {
         throw Failure(
           exitCode: .usage, message: "'generate' needs files, or \"documents\" in its configuration; see graphql --help"
         )
       }
-      guard let output = arguments.output ?? configuration.output.map({ Self.path($0, in: folder) }) else {
+      guard let output = options.output ?? configuration.output.map({ Self.path($0, in: folder) }) else {
         throw Failure(
           exitCode: .usage, message: "'generate' needs --output, or \"output\" in its configuration; see graphql --help"
         )
       }
-      let documents = try inputs(paths, endings: ["graphql", "gql"], without: schema.map(\.name)).map {
+      let documents = try console.inputs(paths, endings: ["graphql", "gql"], without: schema.map(\.name)).map {
         sources.add($0)
       }
       let code = try Generator(configuration.generation).generate(schema: schema, documents: documents)
-      if !arguments.flags.contains(.noWarnings) { report(onStandardError: code.warnings.map(sources.finding)) }
+      if options.showsWarnings { console.report(code.warnings.map(sources.finding)) }
       return try write(code, to: output, configuration, folder)
     } catch let failure as GenerationFailure {
-      report(onStandardError: failure.problems.map(sources.finding))
+      console.report(failure.problems.map(sources.finding))
       throw Failure(
         exitCode: .invalid,
         message: "nothing is written: \(counted(failure.problems.count { $0.severity == .error }, "error"))")
@@ -42,8 +71,8 @@ extension GraphQLCommand {
 
   /// Reads the configuration; returns its folder, too, empty or with a slash at its end.
   private func readConfiguration(_ sources: inout GenerationInputs) throws -> (ConfigurationFile, folder: String) {
-    let path = arguments.config ?? "graphql.json"
-    if arguments.config == nil, access(path, F_OK) != 0 { return (ConfigurationFile(), "") }
+    let path = options.configuration ?? "graphql.json"
+    if options.configuration == nil, access(path, F_OK) != 0 { return (ConfigurationFile(), "") }
     let source = sources.add(try Input(path))
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     return (try ConfigurationFile(source), folder)
@@ -56,13 +85,12 @@ extension GraphQLCommand {
   private func schemaSources(
     _ configuration: ConfigurationFile, _ folder: String, _ sources: inout GenerationInputs
   ) async throws -> [GenerationSource] {
-    if let path = arguments.schema { return [sources.add(try Input(path))] }
+    if let path = options.schema { return [sources.add(try Input(path))] }
     switch configuration.schema {
     case .files(let paths): return try paths.map { sources.add(try Input(Self.path($0, in: folder))) }
     case .endpoint(let endpoint, let headers):
-      let fields = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" } + arguments.headers
-      let (_, body) = try await downloadedSchema(endpoint, fields)
-      return [GenerationSource(name: endpoint, bytes: Array(body))]
+      let fields = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" } + options.headers
+      return [GenerationSource(name: endpoint, bytes: try await download(endpoint, fields))]
     case nil:
       throw Failure(
         exitCode: .usage, message: "'generate' needs --schema, or \"schema\" in its configuration; see graphql --help")
@@ -74,23 +102,25 @@ extension GraphQLCommand {
   private func write(
     _ code: GeneratedCode, to folder: String, _ configuration: ConfigurationFile, _ base: String
   ) throws -> ExitCode {
-    let isOnce = arguments.flags.contains(.once)
+    let isOnce = options.isOnce
     let output = GenerationOutput(folder, isOnce: isOnce)
     for file in code.files where isOnce ? !file.isEmpty : true {
       output.add(file.name, isOnce ? file.textWithoutMarker : file.text)
     }
     let manifest = GraphQLManifest(code.operations.map { ($0.name, $0.kind.rawValue, $0.document) })
-    if let path = configuration.manifest, let format = GraphQLManifest.Format(rawValue: configuration.manifestFormat) {
-      output.add(path: Self.path(path, in: base), String(decoding: try manifest.json(format), as: UTF8.self))
+    if let path = options.manifest ?? configuration.manifest.map({ Self.path($0, in: base) }),
+      let format = GraphQLManifest.Format(rawValue: configuration.manifestFormat)
+    {
+      output.add(path: path, String(decoding: try manifest.json(format), as: UTF8.self))
     }
     let changes = try output.changes()
-    if arguments.flags.contains(.check) {
-      for path in changes.paths { try console.write("\(path.sanitized()) is not up to date\n") }
+    if options.isCheck {
+      for path in changes.paths { try console.write("\(sanitized(path)) is not up to date\n") }
       console.report("not up to date: \(changes.paths.count) of \(counted(output.count, "file"))")
       return changes.paths.isEmpty ? .success : .invalid
     }
     try changes.carryOut()
-    if arguments.flags.contains(.json) { try writeJSON(operations(of: code, manifest)) }
+    if options.isJSON { try console.writeJSON(operations(of: code, manifest)) }
     console.report(
       "\(counted(code.operations.count, "operation")): \(counted(changes.written.count, "file")) written, "
         + "\(output.count - changes.written.count) unchanged, \(changes.removed.count) removed")

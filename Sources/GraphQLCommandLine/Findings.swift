@@ -1,15 +1,14 @@
 import CommandLineBase
-import GraphQLLanguage
-import GraphQLSchema
-import HTTPClientCore
+package import GraphQLLanguage
+package import GraphQLSchema
 import SystemBase
 
 /// A place in a file.
-struct Place {
-  let input: Input
-  let location: SourceLocation
+package struct Place {
+  package let input: Input
+  package let location: SourceLocation
 
-  init(_ input: Input, _ location: SourceLocation) {
+  package init(_ input: Input, _ location: SourceLocation) {
     (self.input, self.location) = (input, location)
   }
 
@@ -18,15 +17,15 @@ struct Place {
 }
 
 /// Something that is wrong in a file.
-struct Finding {
-  let rule: String?
-  let message: String
+package struct Finding {
+  package let rule: String?
+  package let message: String
   /// The file that it is in, if it has no place.
   private let file: String
   private let places: [Place]
-  let severity: SchemaProblem.Severity
+  package let severity: SchemaProblem.Severity
 
-  init(
+  package init(
     _ rule: String?, _ message: String, at places: [Place], in file: String? = nil,
     severity: SchemaProblem.Severity = .error
   ) {
@@ -37,37 +36,33 @@ struct Finding {
     self.severity = severity
   }
 
-  init(_ error: GraphQLSyntaxError, in source: Source) {
-    self.init("Syntax", error.message, at: [source.place(error.location)])
-  }
-
-  init(_ problem: SchemaProblem, in input: Input) {
+  package init(_ problem: SchemaProblem, in input: Input) {
     self.init(
       problem.rule, problem.message, at: problem.locations.map { Place(input, $0) }, in: input.name,
       severity: problem.severity)
   }
 
   /// Two findings with one identity are the same.
-  struct Identity: Hashable {
+  package struct Identity: Hashable {
     let rule: String?
     let message: String
     let file: String
     let places: [String]
   }
 
-  var identity: Identity {
+  package var identity: Identity {
     Identity(
       rule: rule, message: message, file: file, places: places.map { "\($0.input.name):\($0.location)" })
   }
 
   /// `FILE:LINE:COLUMN: error: MESSAGE [Rule]`, and the line with a caret below the place.
-  func text(_ console: Console, _ lines: inout LineCache) -> String {
+  package func text(_ console: Console, _ lines: inout LineCache) -> String {
     let place = places.first.map { "\($0.input.name):\($0.location)" } ?? file
     let kind = severity == .error ? console.paint("error:", .red) : console.paint("warning:", .yellow)
     let others = places.dropFirst().filter { $0.input.name != file }.map { ", \($0.description)" }.joined()
-    let suffix = others.sanitized(upTo: 1_000) + (rule.map { " [\($0)]" } ?? "")
+    let suffix = sanitized(others, upTo: 1_000) + (rule.map { " [\($0)]" } ?? "")
     let head =
-      "\(console.paint(place.sanitized() + ":", .bold)) \(kind) \(message.sanitized(upTo: 2_000))\(suffix)\n"
+      "\(console.paint(sanitized(place) + ":", .bold)) \(kind) \(sanitized(message, upTo: 2_000))\(suffix)\n"
     guard let first = places.first, let line = lines.line(of: first), line.utf8.count <= 400 else { return head }
     let column = first.location.column
     let units = Array(line.utf16)
@@ -78,7 +73,7 @@ struct Finding {
     let indentation = String(repeating: " ", count: before.count)
     let length = max(1, after.prefix { $0.isLetter || $0.isNumber || $0 == "_" }.count)
     let caret = "^" + String(repeating: "~", count: length - 1)
-    let shown = line.replacing("\t", with: " ").sanitized()
+    let shown = sanitized(line.replacing("\t", with: " "))
     return head + "\(number) | \(shown)\n\(margin) | \(indentation)\(console.paint(caret, .green))\n"
   }
 }
@@ -95,7 +90,7 @@ extension Finding: Encodable {
     let column: Int
   }
 
-  func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(file, forKey: .file)
     try container.encodeIfPresent(rule, forKey: .rule)
@@ -111,10 +106,12 @@ extension Finding: Encodable {
 }
 
 /// The lines of files, ended as GraphQL has it.
-struct LineCache {
+package struct LineCache {
   private var lines: [String: [Substring]] = [:]
 
-  mutating func line(of place: Place) -> String? {
+  package init() {}
+
+  package mutating func line(of place: Place) -> String? {
     let lines = lines[place.input.name] ?? Self.lines(of: place.input)
     self.lines[place.input.name] = lines
     let index = place.location.line - 1
@@ -129,39 +126,10 @@ struct LineCache {
   }
 }
 
-extension GraphQLCommand {
-  /// Prints findings, for people or as JSON, and their number beside the results; returns the exit code for them.
-  @discardableResult
-  func report(_ findings: [Finding], of what: String? = nil) throws(Failure) -> ExitCode {
-    let errors = findings.count { $0.severity == .error }
-    let isQuiet = arguments.flags.contains(.noWarnings)
-    let shown = isQuiet ? findings.filter { $0.severity == .error } : findings
-    if arguments.flags.contains(.json) {
-      try writeJSON(shown)
-    } else {
-      var lines = LineCache()
-      try console.write(shown.map { $0.text(console, &lines) }.joined())
-    }
-    if let what {
-      let count = "\(counted(errors, "error")), \(counted(findings.count - errors, "warning"))"
-      console.report("\(what): \(count)\(shown.count < findings.count ? ", which are left out" : "")".sanitized())
-    }
-    return errors > 0 ? .invalid : .success
-  }
-
+extension Console {
   /// Prints findings beside the results.
-  func report(onStandardError findings: [Finding]) {
+  package func report(_ findings: [Finding]) {
     var lines = LineCache()
-    for finding in findings { console.report(String(finding.text(console, &lines).dropLast())) }
-  }
-
-  func writeJSON(_ value: some Encodable) throws(Failure) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    do {
-      try console.writeJSON(encoder.encode(value))
-    } catch {
-      throw error as? Failure ?? Failure(exitCode: .invalid, message: "\(error)")
-    }
+    for finding in findings { report(String(finding.text(self, &lines).dropLast())) }
   }
 }

@@ -1,20 +1,16 @@
-import GraphQLLanguage
-import GraphQLSchema
-import HTTPClientCore
-import StrictJSON
 import SystemBase
 
 /// A file that was read, or standard input.
-struct Input {
+package struct Input {
   /// How messages call it.
-  let name: String
-  let bytes: [UInt8]
-  let isStandardInput: Bool
+  package let name: String
+  package let bytes: [UInt8]
+  package let isStandardInput: Bool
   /// Whether it was found in a folder, and not named itself.
-  let isFound: Bool
+  package let isFound: Bool
 
   /// Reads a file, or standard input for `-`.
-  init(_ path: String, isFound: Bool = false) throws(GraphQLCommand.Failure) {
+  package init(_ path: String, isFound: Bool = false) throws(Failure) {
     isStandardInput = path == "-"
     name = isStandardInput ? "<stdin>" : path
     self.isFound = isFound
@@ -25,23 +21,25 @@ struct Input {
     }
   }
 
-  static func failure(_ path: String, _ error: SystemError) -> GraphQLCommand.Failure {
+  static func failure(_ path: String, _ error: SystemError) -> Failure {
     let reason =
       switch error.code {
       case ENOENT, ENOTDIR: "there is no such file"
       case EISDIR: "it is a folder"
       default: "it cannot be read"
       }
-    return GraphQLCommand.Failure(exitCode: .noInput, message: "\(path): \(reason)")
+    return Failure(exitCode: .noInput, message: "\(path): \(reason)")
   }
 
-  var isSwift: Bool { !isStandardInput && name.hasSuffix(".swift") }
+  package var isSwift: Bool { !isStandardInput && name.hasSuffix(".swift") }
 }
 
-extension GraphQLCommand {
+extension Console {
   /// Reads the files at paths, and those in folders whose names have an ending, each once; schemas that are in a folder
   /// are left out. Each that cannot be read is reported, and the run fails when all have been tried.
-  func inputs(_ paths: [String], endings: Set<String>, without schemas: [String] = []) throws(Failure) -> [Input] {
+  package func inputs(
+    _ paths: [String], endings: Set<String>, without schemas: [String] = []
+  ) throws(Failure) -> [Input] {
     var inputs: [Input] = []
     var failures: [Failure] = []
     var seen: Set<String> = []
@@ -64,7 +62,7 @@ extension GraphQLCommand {
         failures.append(error)
       }
     }
-    for failure in failures.dropLast() { console.report("graphql: \(failure.message.sanitized(upTo: 2_000))") }
+    for failure in failures.dropLast() { report(failure: failure.message) }
     if let last = failures.last { throw last }
     return inputs
   }
@@ -99,31 +97,5 @@ extension GraphQLCommand {
       }
     }
     return files
-  }
-
-  /// Reads a schema: SDL, or the JSON of an introspection.
-  func schema(_ input: Input) throws -> Schema {
-    do {
-      return try Schema(reading: input.bytes)
-    } catch let error as GraphQLSyntaxError {
-      throw Unreadable(findings: [Finding(error, in: Source(input))])
-    } catch let error as JSONError {
-      throw Failure(exitCode: .invalid, message: "\(input.name): this is no introspection: \(error)")
-    }
-  }
-
-  /// What keeps files from being used.
-  struct Unreadable: Error {
-    let findings: [Finding]
-  }
-
-  /// Prints what keeps files from being used.
-  func reportingUnreadable(_ body: () throws -> ExitCode) throws -> ExitCode {
-    do {
-      return try body()
-    } catch let error as Unreadable {
-      try report(error.findings)
-      return .invalid
-    }
   }
 }
