@@ -8,10 +8,10 @@ struct SentFields: HTTPMiddleware {
   let secrets: [HTTPField]
   /// What follows the request.
   let sent: SentSecrets
-  private let session: any APISession
+  private let operationName: String
 
   init(of session: some APISession) {
-    self.session = session
+    operationName = session.operationName
     secrets = session.secrets.map { HTTPField(received: "secret", value: $0) }
     sent = SentSecrets(declared: secrets)
   }
@@ -34,13 +34,13 @@ struct SentFields: HTTPMiddleware {
 
   /// The error under the session's name, without the secrets of any request so far.
   func described(_ error: any Error) -> RequestError {
-    RequestError(wrapping: error).named(session.operationName).redacted(by: redactor)
+    RequestError(wrapping: error).named(operationName).redacted(by: redactor)
   }
 
   /// The response; any errors in it are put under the session's name, and stripped of secrets.
   func described<Response>(_ response: Response) -> Response {
     guard let partial = response as? any ResponseWithErrors, !partial.isWhole else { return response }
-    return partial.described(as: session.operationName, by: redactor) as? Response ?? response
+    return partial.described(as: operationName, by: redactor) as? Response ?? response
   }
 
   /// Removes the secrets of all requests so far from a text.

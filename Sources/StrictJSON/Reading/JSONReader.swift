@@ -43,11 +43,10 @@ public struct JSONReader: ~Copyable {
   @usableFromInline var keyCount = 0
   @usableFromInline var keyShape = StringShape(isASCII: true, hasEscapes: false)
 
-  /// The object of which a `JSONSelection` reads the members, and where members are that are not in its order.
+  /// The object of which a `JSONSelection` reads the members. What is rarely needed of it is in the notes: with more than 15
+  /// parts, the compiler copies the whole reader wherever one is looked at.
   @usableFromInline var object: OpenObject
-  @usableFromInline var index: [IndexedMember] = []
-  /// A copy of the text, for values that keep what they were read from.
-  @usableFromInline var text: [UInt8] = []
+  @usableFromInline var notes: SelectionNotes?
 
   /// The search for paths, once there has been an error.
   @usableFromInline var search: JSONPath?

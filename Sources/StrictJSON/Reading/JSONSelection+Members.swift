@@ -171,7 +171,7 @@ extension JSONReader {
   /// The members that a fragment selects of the object.
   @inline(never)
   public mutating func fragment<Fragment: JSONSelection>() throws(JSONError) -> Fragment {
-    object.isShared = true
+    object.flags.insert(.isShared)
     return try Fragment(selecting: &self)
   }
 
@@ -179,12 +179,13 @@ extension JSONReader {
   /// `@include` and `@skip` left it out.
   @inline(never)
   public mutating func fragment<Fragment: JSONSelection>(ifHas key: StaticString) throws(JSONError) -> Fragment? {
-    object.isShared = true
-    let (place, wasFirst, next) = (position, isFirst, object.indexed.map { _ in object.next })
+    object.flags.insert(.isShared)
+    let (place, wasFirst) = (position, isFirst)
+    let next = object.flags.contains(.isIndexed) ? note?.next : nil
     let isIncluded = try seek(key)
     position = place
     isFirst = wasFirst
-    object.next = next ?? object.next
+    if let next { expectMember(next) }
     return isIncluded ? try Fragment(selecting: &self) : nil
   }
 
@@ -192,8 +193,8 @@ extension JSONReader {
   /// leave out, and of which every member is selected beside it, too.
   @inline(never)
   public mutating func fragmentIfComplete<Fragment: JSONSelection>() throws(JSONError) -> Fragment? {
-    object.isShared = true
-    if object.indexed == nil { try indexMembers() }
+    object.flags.insert(.isShared)
+    if !object.flags.contains(.isIndexed) { try indexMembers() }
     let level = depth
     do throws(JSONError) {
       return try Fragment(selecting: &self)
@@ -213,7 +214,7 @@ extension JSONReader {
   /// The name of the object's type: its `__typename`.
   @inline(never)
   public mutating func typename() throws(JSONError) -> String {
-    if let known = object.typename {
+    if let known = note?.typename {
       let (place, wasFirst) = (position, isFirst)
       position = known
       let name = try readName()
@@ -222,7 +223,7 @@ extension JSONReader {
       return name
     }
     try find("__typename")
-    object.typename = position
+    noteTypename()
     return try readName()
   }
 }

@@ -48,18 +48,26 @@ extension JSONSelection {
 /// The object of which a ``JSONSelection`` reads the members.
 @frozen @usableFromInline
 struct OpenObject {
+  @frozen @usableFromInline
+  struct Flags: OptionSet {
+    @usableFromInline let rawValue: UInt8
+
+    @inlinable
+    init(rawValue: UInt8) {
+      self.rawValue = rawValue
+    }
+
+    /// More than one type reads it, so that a member that is past may be read again.
+    static var isShared: Flags { Flags(rawValue: 1) }
+    /// The last of the reader's notes is about it.
+    static var isNoted: Flags { Flags(rawValue: 2) }
+    /// Its members are in the index, since one was not where it was expected.
+    static var isIndexed: Flags { Flags(rawValue: 4) }
+  }
+
   /// Where its first member begins.
   @usableFromInline var start: UnsafePointer<UInt8>
-  /// Where the members of the object are in the reader's index, once one was not where it was expected.
-  @usableFromInline var indexed: Range<Int>?
-  /// The member in the index that is expected next.
-  @usableFromInline var next = 0
-  /// Where the object ends; known once it is indexed.
-  @usableFromInline var end: UnsafePointer<UInt8>?
-  /// Whether more than one type reads it, so that a member that is past may be read again.
-  @usableFromInline var isShared = false
-  /// Where its `__typename` is, once it has been met.
-  @usableFromInline var typename: UnsafePointer<UInt8>?
+  @usableFromInline var flags = Flags(rawValue: 0)
 
   @inlinable
   init(start: UnsafePointer<UInt8>) {
@@ -67,13 +75,33 @@ struct OpenObject {
   }
 }
 
-/// A member of an object that does not have its members in the expected order.
+/// What a reader has to remember of the objects that are open, if their members are not simply read in their order.
 @usableFromInline
-struct IndexedMember {
-  var key: UnsafePointer<UInt8>
-  var keyCount: Int
-  var keyShape: JSONReader.StringShape
-  var value: UnsafePointer<UInt8>
+final class SelectionNotes {
+  /// What there is to say of one object.
+  struct Note {
+    /// Its members in the index.
+    var members = 0..<0
+    /// The member that is expected next.
+    var next = 0
+    /// Where the object ends, if it is indexed.
+    var end: UnsafePointer<UInt8>?
+    /// Where its `__typename` is, once it has been met.
+    var typename: UnsafePointer<UInt8>?
+  }
+
+  struct Member {
+    let key: UnsafePointer<UInt8>
+    let keyCount: Int
+    let keyShape: JSONReader.StringShape
+    let value: UnsafePointer<UInt8>
+  }
+
+  // One reader has it, and uses it in one place at a time.
+  @exclusivity(unchecked) var all: [Note] = []
+  @exclusivity(unchecked) var index: [Member] = []
+  /// A copy of the text, for values that keep what they were read from.
+  @exclusivity(unchecked) var text: [UInt8] = []
 }
 
 extension JSONReader {
@@ -89,20 +117,47 @@ extension JSONReader {
   /// Leaves the object, and skips what nobody read.
   @inline(never)
   mutating func close(_ outer: OpenObject) throws(JSONError) {
-    if let indexed = object.indexed, let end = object.end {
+    if object.flags.contains(.isIndexed), let end = note?.end {
       position = end
       leave()
-      index.removeSubrange(indexed)
     } else {
       while try nextKey() { try skipValue() }
+    }
+    abandon(outer)
+  }
+
+  /// Gives up an object, whether or not all of it was read.
+  mutating func abandon(_ outer: OpenObject) {
+    if object.flags.contains(.isNoted), let note = notes?.all.popLast(), object.flags.contains(.isIndexed) {
+      notes?.index.removeSubrange(note.members.lowerBound...)
     }
     object = outer
   }
 
-  /// Gives up an object that cannot be read.
-  mutating func abandon(_ outer: OpenObject) {
-    if let indexed = object.indexed { index.removeSubrange(indexed.lowerBound...) }
-    object = outer
+  /// What is noted of the object.
+  var note: SelectionNotes.Note? { object.flags.contains(.isNoted) ? notes?.all.last : nil }
+
+  /// What is noted of all objects and of the text.
+  mutating func makeNotes() -> SelectionNotes {
+    if let notes { return notes }
+    let new = SelectionNotes()
+    notes = new
+    return new
+  }
+
+  private mutating func note(_ change: (inout SelectionNotes.Note) -> Void) {
+    let notes = makeNotes()
+    if !object.flags.contains(.isNoted) {
+      notes.all.append(SelectionNotes.Note())
+      object.flags.insert(.isNoted)
+    }
+    change(&notes.all[notes.all.count - 1])
+  }
+
+  /// Notes that the `__typename` of the object is next; of several, the first counts.
+  mutating func noteTypename() {
+    let place = position
+    note { $0.typename = $0.typename ?? place }
   }
 
   /// Goes to the value of a member of the object; returns whether there is one.
@@ -115,7 +170,7 @@ extension JSONReader {
   /// Goes to the value of the next member if that has a name, written without escapes, and nothing is odd between.
   @inline(__always)
   private mutating func takeKey(_ name: StaticString) -> Bool {
-    guard object.indexed == nil else { return false }
+    guard !object.flags.contains(.isIndexed) else { return false }
     var next = position
     if !isFirst {
       guard next < end, next.pointee == UInt8(ascii: ",") else { return false }
@@ -134,62 +189,67 @@ extension JSONReader {
   /// Goes to the value of a member, wherever it is.
   @inline(never)
   private mutating func search(for name: StaticString) throws(JSONError) -> Bool {
-    if object.indexed == nil {
+    while !object.flags.contains(.isIndexed) {
       let (place, wasFirst) = (position, isFirst)
-      if peek() != UInt8(ascii: "}") {
+      if peek() == UInt8(ascii: "}") {
+        // All members have been read, by other names.
+        if !object.flags.contains(.isShared) { return false }
+      } else {
         if try nextKey(), key(is: name) { return true }
         if key(is: "__typename") {
           // It may come first, whether or not it was selected there.
-          object.typename = position
+          noteTypename()
           try skipValue()
-          return try search(for: name)
+          continue
         }
         position = place
         isFirst = wasFirst
-      } else if !object.isShared {
-        // All members have been read, by other names.
-        return false
       }
       try indexMembers()
     }
-    guard let indexed = object.indexed else { return false }
-    for offset in 0..<indexed.count {
-      var place = object.next + offset
-      if place >= indexed.upperBound { place -= indexed.count }
-      let member = index[place]
+    guard let notes, let note else { return false }
+    for offset in 0..<note.members.count {
+      var place = note.next + offset
+      if place >= note.members.upperBound { place -= note.members.count }
+      let member = notes.index[place]
       (keyStart, keyCount, keyShape) = (member.key, member.keyCount, member.keyShape)
       if key(is: name) {
         position = member.value
         isFirst = false
-        object.next = place + 1 < indexed.upperBound ? place + 1 : indexed.lowerBound
+        expectMember(place + 1 < note.members.upperBound ? place + 1 : note.members.lowerBound)
         return true
       }
     }
     return false
   }
 
+  /// Sets which member of an indexed object is expected next.
+  mutating func expectMember(_ place: Int) { note { $0.next = place } }
+
   /// Goes through the whole object once, to know where its members are.
   mutating func indexMembers() throws(JSONError) {
-    let (first, level) = (index.count, depth)
+    let notes = makeNotes()
+    let (first, level) = (notes.index.count, depth)
     position = object.start
     isFirst = true
     while try nextKey() {
       _ = peek()
-      index.append(IndexedMember(key: keyStart, keyCount: keyCount, keyShape: keyShape, value: position))
+      notes.index.append(
+        SelectionNotes.Member(key: keyStart, keyCount: keyCount, keyShape: keyShape, value: position))
       try skipValue()
     }
-    object.end = position - 1
     depth = level
-    object.indexed = first..<index.count
-    object.next = first
+    let end = position - 1
+    note { ($0.members, $0.next, $0.end) = (first..<notes.index.count, first, end) }
+    object.flags.insert(.isIndexed)
   }
 
   /// The error for a member that the object lacks.
   @inline(never)
   private mutating func lacks(_ key: StaticString) -> JSONError {
     do throws(JSONError) {
-      if object.indexed == nil { try indexMembers() }
-      if let end = object.end { position = end + 1 }
+      if !object.flags.contains(.isIndexed) { try indexMembers() }
+      if let end = note?.end { position = end + 1 }
       return missing("\(key)")
     } catch {
       return error

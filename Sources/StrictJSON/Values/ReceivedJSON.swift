@@ -58,14 +58,15 @@ extension JSONReader {
   @inline(never)
   public mutating func received() throws(JSONError) -> ReceivedJSON {
     let (place, level, wasFirst) = (position, depth, isFirst)
-    if let end = object.end {
+    if let end = note?.end {
       position = end + 1
     } else {
       while try nextKey() { try skipValue() }
     }
-    if text.isEmpty { text = Array(UnsafeBufferPointer(start: start, count: end - start)) }
+    let notes = makeNotes()
+    if notes.text.isEmpty { notes.text = Array(UnsafeBufferPointer(start: start, count: end - start)) }
     let range = (object.start - 1 - start)..<offset
     (position, depth, isFirst) = (place, level, wasFirst)
-    return ReceivedJSON(text, range)
+    return ReceivedJSON(notes.text, range)
   }
 }
