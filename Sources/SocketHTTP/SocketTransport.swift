@@ -50,12 +50,13 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
     configuration: Configuration, resolver: AddressResolver = AddressResolver(), files: FileAccess = .onWorkers,
     makePoller: @escaping @Sendable () throws(SystemError) -> any Poller = { () throws(SystemError) in
       try EpollPoller()
-    }
+    },
+    makeHTTP: @escaping @Sendable (ApplicationProtocol?) -> any HTTPConnection = Connection.http
   ) {
     self.configuration = configuration
     self.files = files
     defaults = Result { () throws(RequestError) in try DefaultFields(userAgent: configuration.userAgent) }
-    engine = SocketEngine(configuration: configuration, resolver: resolver, makePoller: makePoller)
+    engine = SocketEngine(configuration: configuration, resolver: resolver, makePoller: makePoller, makeHTTP: makeHTTP)
   }
 
   deinit {
@@ -67,10 +68,11 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.create { [self] observer in
       do throws(RequestError) {
-        let (route, writer) = try route(of: request)
+        let (route, forwarder) = try route(of: request)
+        let defaults = try defaults.get()
         let exchange = try SocketExchange(
-          request, route: route, writer: writer, undecodable: configuration.undecodableBodies, files: files,
-          observer: observer)
+          request, route: route, defaults: request.headers.contains("Range") ? defaults.part : defaults.whole,
+          forwarder: forwarder, undecodable: configuration.undecodableBodies, files: files, observer: observer)
         engine.start(exchange)
         return Cancellation(transport: self, exchange: exchange)
       } catch {
@@ -160,22 +162,17 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
     }
   }
 
-  private func route(of request: HTTPRequest) throws(RequestError) -> (Route, RequestWriter) {
-    let target = request.target
-    var route = directRoute(to: target)
-    let defaults = try defaults.get()
-    var writer = RequestWriter(defaults: request.headers.contains("Range") ? defaults.part : defaults.whole)
-    guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: target) else {
-      return (route, writer)
+  /// The route of a request, and the proxy that passes it on in clear text, if there is one.
+  private func route(of request: HTTPRequest) throws(RequestError) -> (Route, forwarder: ProxyServer?) {
+    var route = directRoute(to: request.target)
+    guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: request.target) else {
+      return (route, nil)
     }
-    if target.isSecure {
-      route.tunnel = proxy
-    } else {
-      route = Route(host: proxy.host, port: proxy.port, isSecure: false)
-      writer.form = .absolute
-      writer.proxyAuthorization = proxy.authorization
+    guard request.target.isSecure else {
+      return (Route(host: proxy.host, port: proxy.port, isSecure: false), proxy)
     }
-    return (route, writer)
+    route.tunnel = proxy
+    return (route, nil)
   }
 
   private func directRoute(to target: HTTPTarget) -> Route {

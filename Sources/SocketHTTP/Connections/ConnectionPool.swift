@@ -5,15 +5,18 @@ import SystemBase
 /// Keeps track of all connections and the exchanges that use them or wait for them: a state machine that does not open
 /// or close anything itself, but returns what is to be done.
 ///
-///     opening ──► idle ◄──► busy(exchange) ──► gone
+///     opening ──► idle ◄──► spare ◄──► full ──► gone
+///
+/// A lease is capacity: a connection carries as many exchanges as its limit says, and has room for more while it is idle or
+/// spare. With HTTP/1.1 the limit is 1. A limit of 0 means that it takes no more, and is closed after its last exchange.
 ///
 /// From `lease` to `finish` or `cancel`, an exchange either waits or has a connection. Two invariants hold after each
-/// call: no connection is idle while an exchange waits that could use it, and no exchange waits while there is room to
+/// call: no connection has room while an exchange waits that could use it, and no exchange waits while there is room to
 /// open a connection for it. In a shortage of this machine, there is less room; see ``Room``. No route waits for ever:
 /// if there is no room, a busy route gives up a connection to the one whose turn it is; see ``Group/turn``.
 ///
-/// A connection that carries a stream, which may take for ever, takes no place of those that requests wait for: streams
-/// have a limit of their own.
+/// A connection that is full, with nothing but streams, which may take for ever, takes no place of those that requests wait
+/// for: streams have a limit of their own.
 ///
 /// Each call takes time O(log n) for each connection that it opens or closes, however many routes, connections and
 /// exchanges there are.
@@ -27,10 +30,14 @@ struct ConnectionPool<
     var streamsPerRoute: Int
   }
 
-  /// The connections to open and to close after a call.
+  /// What is to be done after a call.
   struct Effects {
     var opening: [Connection] = []
     var closing: [Connection] = []
+    /// Exchanges that have waited, and the connections that they now have.
+    var starting: [(exchange: Exchange, connection: Connection)] = []
+    /// Exchanges that were cancelled, on connections that others use, too.
+    var cancelling: [(exchange: Exchange, connection: Connection)] = []
   }
 
   /// An exchange that has lost its connection.
@@ -45,8 +52,9 @@ struct ConnectionPool<
   let limits: Limits
   let makeConnection: @Sendable (Route) -> Connection
   var members: [ObjectIdentifier: Member] = [:]
-  /// How many members carry streams.
-  private(set) var streamCount = 0
+  /// How many streams have a connection, and how many connections take no place because of them.
+  private var streamCount = 0
+  var exemptCount = 0
   private var places: [ObjectIdentifier: Place] = [:]
   var groups: [Route: Group] = [:]
   /// The group that was used last, which is usually the one that is needed next.
@@ -81,17 +89,17 @@ struct ConnectionPool<
     group.streamCount + group.waitingStreamCount < limits.streamsPerRoute
   }
 
-  /// Returns an idle connection, the most recently used one; if there is none, or it was last used before `oldestUse`,
-  /// the exchange waits.
+  /// Returns a connection that has room, the one that was used last; if there is none, or it was last used before
+  /// `oldestUse`, the exchange waits.
   mutating func lease(
     _ exchange: Exchange, _ route: Route, usedSince oldestUse: Instant, isStream: Bool = false,
     _ effects: inout Effects
   ) -> Connection? {
     let group = group(of: route)
-    if let member = group.idle.last, member.lastUse >= oldestUse {
-      group.idle.removeLast(member)
-      give(member, to: exchange)
-      if isStream { carryStream(member, &effects) } else if group.waitingCount > 0 { review(group) }
+    if let member = group.withRoom(usedSince: oldestUse) {
+      give(member, to: exchange, isStream: isStream)
+      if isStream { reviewPlace(of: member, &effects) }
+      if group.waitingCount > 0 { review(group) }
       return member.connection
     }
     lastTicket += 1
@@ -110,33 +118,45 @@ struct ConnectionPool<
   /// any more: there may be no room for another stream.
   mutating func becomeStream(_ exchange: Exchange, _ effects: inout Effects) -> Bool {
     // One that was cancelled takes none.
-    guard case .connected(let member)? = places[ObjectIdentifier(exchange)], !member.isStream else { return true }
+    guard case .connected(let member, isStream: false)? = places[ObjectIdentifier(exchange)] else { return true }
     guard hasRoomForStream(in: member.group) else { return false }
-    carryStream(member, &effects)
+    places[ObjectIdentifier(exchange)] = .connected(member, isStream: true)
+    count(streams: 1, on: member)
+    reviewPlace(of: member, &effects)
     return true
   }
 
-  /// Ends an exchange whose response has arrived. Call `makeAvailable` or `remove` for its connection afterwards.
+  /// Ends an exchange whose response has arrived. Call `makeAvailable`, `setLimit` or `remove` for its connection then.
   ///
   /// Returns false if the exchange no longer has this connection: then it was cancelled, and the connection is gone.
   mutating func finish(_ exchange: Exchange, on connection: Connection) -> Bool {
     guard let index = places.index(forKey: ObjectIdentifier(exchange)),
-      case .connected(let member) = places.values[index], member.connection === connection
+      case .connected(let member, let isStream) = places.values[index], member.connection === connection
     else { return false }
     places.remove(at: index)
+    member.remove(exchange)
+    if isStream { count(streams: -1, on: member) }
     lastMember = member
     return true
   }
 
-  /// Cancels an exchange: ends its wait, or closes its connection, which is no longer usable. If that `isSilent`, the
-  /// idle connections that have not been used since it was may well be, and are closed, too. Returns false if the
-  /// exchange had ended.
+  /// Cancels an exchange: ends its wait, or closes its connection, which is no longer usable, unless it can carry others. If
+  /// that `isSilent`, it gets no more, and the idle connections that have not been used since it was may well be silent,
+  /// and are closed, too. Returns false if the exchange had ended.
   mutating func cancel(_ exchange: Exchange, isSilent: Bool = false, _ effects: inout Effects) -> Bool {
     switch places.removeValue(forKey: ObjectIdentifier(exchange)) {
     case nil:
       return false
-    case .connected(let member):
-      close(member, &effects)
+    case .connected(let member, let isStream):
+      member.remove(exchange)
+      if isStream { count(streams: -1, on: member) }
+      if member.limit <= 1, member.exchanges.isEmpty {
+        close(member, &effects)
+      } else {
+        effects.cancelling.append((exchange, member.connection))
+        if isSilent { member.limit = 0 }
+        settle(member, &effects)
+      }
       if isSilent { removeIdle(of: member.group, usedUntil: member.lastUse, &effects) }
     case .waiting(let waiter):
       leave(waiter, &effects)
@@ -154,75 +174,64 @@ struct ConnectionPool<
     review(group)
     // Close the connection that was being opened for it. For the first in line, that is the one that has been opening
     // longest. The others continue; otherwise, each impatient waiter would make patient ones start again.
-    if group.opening.count > group.waitingCount, let member = isFirst ? group.opening.first : group.opening.last {
-      close(member, &effects)
-    }
+    if group.opensTooMany, let member = isFirst ? group.opening.first : group.opening.last { close(member, &effects) }
     forgetIfEmpty(group)
   }
 
   /// Calls a closure with each exchange that has not ended.
   func forEachExchange(_ body: (Exchange) -> Void) {
-    for place in places.values {
-      switch place {
-      case .waiting(let waiter): if let exchange = waiter.exchange { body(exchange) }
-      case .connected(let member): if case .busy(let exchange) = member.phase { body(exchange) }
-      }
-    }
+    for case .waiting(let waiter) in places.values { if let exchange = waiter.exchange { body(exchange) } }
+    for member in members.values { member.exchanges.forEach(body) }
   }
 
   // MARK: - Connections
 
-  /// Records that a connection can be used: one that was opened, or whose exchange has finished.
-  ///
-  /// Returns the exchange that gets the connection at once; if there is none, the connection is idle from `now` until
-  /// `end`.
+  /// Records that a connection has room: one that was opened, or one of whose exchanges has finished. Those that wait get
+  /// it at once; without any exchange, it is idle from `now` until `end`.
   mutating func makeAvailable(
     _ connection: Connection, at now: Instant, until end: Instant, _ effects: inout Effects
-  ) -> Exchange? {
-    guard let member = member(of: connection) else { return nil }
+  ) {
+    guard let member = member(of: connection) else { return }
     let group = member.group
     member.lastUse = now
-    var hasGrown = false
+    member.idleEnd = end
     if case .opening = member.phase {
-      group.opening.remove(member)
-      hasGrown = group.room.isShort || room.isShort
+      group.move(member, to: .full)
+      group.expectedLimit = max(member.limit, 1)
       group.room.recordOpening()
       room.recordOpening()
+      settle(member, &effects)
+      // There may be more room, and it may carry less than was expected.
+      openConnections(&effects)
     } else {
       member.isFresh = false
-      let wasStream = member.isStream
-      endStream(member)
-      // Other requests may have taken its place meanwhile.
-      let isTooMany = wasStream && (group.connectionCount > group.room.size || connectionCount > room.size)
-      if isTooMany || mustMakeRoom(group) {
-        close(member, &effects)
-        return nil
-      }
+      reviewPlace(of: member, &effects)
+      if mustMakeRoom(member) { member.limit = 0 }
+      settle(member, &effects)
     }
-    if let (exchange, isStream) = group.takeWaiting() {
-      waitingCount -= 1
-      give(member, to: exchange)
-      review(group)
-      if isStream { carryStream(member, &effects) } else if hasGrown { openConnections(&effects) }
-      return exchange
-    }
-    member.isFresh = false
-    beIdle(member, until: end)
-    openConnections(&effects)  // another route may be waiting for its place
-    return nil
   }
 
-  /// Records that a connection is gone, and returns the exchange that had it. That exchange then neither has a
-  /// connection nor waits; `lease` it again, or drop it.
-  mutating func remove(_ connection: Connection, _ effects: inout Effects) -> Orphan? {
-    guard let member = member(of: connection) else { return nil }
-    var orphan: Orphan?
-    if case .busy(let owner) = member.phase, finish(owner, on: connection) {
-      orphan = Orphan(exchange: owner, isFresh: member.isFresh, lastUse: member.lastUse)
+  /// Records how many exchanges a connection carries at a time from now on, at most. With 0, that is final: it is closed
+  /// after the last one.
+  mutating func setLimit(_ limit: Int, of connection: Connection, _ effects: inout Effects) {
+    guard let member = member(of: connection), member.limit > 0 || limit == 0 else { return }
+    member.limit = limit
+    // One that is being opened gets exchanges when it is open.
+    if case .opening = member.phase { return }
+    settle(member, &effects)
+  }
+
+  /// Records that a connection is gone, and returns the exchanges that had it. They then neither have a connection nor
+  /// wait; `lease` them again, or drop them.
+  mutating func remove(_ connection: Connection, _ effects: inout Effects) -> [Orphan] {
+    guard let member = member(of: connection) else { return [] }
+    let orphans = member.exchanges.map {
+      Orphan(exchange: $0, isFresh: member.isFresh, lastUse: member.lastUse)
     }
+    for orphan in orphans { _ = finish(orphan.exchange, on: connection) }
     drop(member)
     openConnections(&effects)
-    return orphan
+    return orphans
   }
 
   /// Records that a connection could not be opened, and returns the exchange that is to fail for it: the one that has
@@ -241,7 +250,7 @@ struct ConnectionPool<
       forgetIfEmpty(group)
     }
     if mayWait(group, for: shortage) { return nil }
-    guard group.opening.count < group.waitingCount, let (exchange, _) = group.takeWaiting() else { return nil }
+    guard group.expectedCapacity < group.waitingCount, let (exchange, _) = group.takeWaiting() else { return nil }
     waitingCount -= 1
     places[ObjectIdentifier(exchange)] = nil
     review(group)
@@ -261,7 +270,7 @@ struct ConnectionPool<
   mutating func removeSpare(_ effects: inout Effects) {
     for group in groups.values {
       while let member = group.idle.first { close(member, &effects) }
-      while group.opening.count > group.waitingCount, let member = group.opening.last { close(member, &effects) }
+      while group.opensTooMany, let member = group.opening.last { close(member, &effects) }
     }
   }
 
@@ -287,38 +296,76 @@ struct ConnectionPool<
       body(
         group.route,
         .init(
-          opening: opening, idle: idle, busy: group.connectionCount - opening - idle, streams: group.streamCount,
+          opening: opening, idle: idle, busy: group.connectionCount - opening - idle, streams: group.exemptCount,
           waiting: group.waitingCount))
     }
   }
 
   // MARK: - Inside
 
-  private mutating func give(_ member: Member, to exchange: Exchange) {
-    places[ObjectIdentifier(exchange)] = .connected(member)
-    member.phase = .busy(exchange)
+  private mutating func give(_ member: Member, to exchange: Exchange, isStream: Bool) {
+    places[ObjectIdentifier(exchange)] = .connected(member, isStream: isStream)
+    member.add(exchange)
+    if isStream { count(streams: 1, on: member) }
+    member.group.move(member, to: member.hasRoom ? .spare : .full)
+  }
+
+  /// Gives a connection to those that wait, as far as it has room, and puts it where it then belongs.
+  private mutating func settle(_ member: Member, _ effects: inout Effects) {
+    let group = member.group
+    reviewPlace(of: member, &effects)
+    while member.hasRoom, let (exchange, isStream) = group.takeWaiting() {
+      waitingCount -= 1
+      give(member, to: exchange, isStream: isStream)
+      effects.starting.append((exchange, member.connection))
+      review(group)
+      if isStream { reviewPlace(of: member, &effects) }
+    }
+    if !member.exchanges.isEmpty {
+      group.move(member, to: member.hasRoom ? .spare : .full)
+    } else if member.limit == 0 {
+      close(member, &effects)
+    } else {
+      member.isFresh = false
+      beIdle(member)
+      openConnections(&effects)  // another route may be waiting for its place
+    }
   }
 
   /// How many connections take places of requests.
-  var connectionCount: Int { members.count - streamCount }
+  var connectionCount: Int { members.count - exemptCount }
 
-  /// Frees the place of a busy connection, since it carries a stream.
-  private mutating func carryStream(_ member: Member, _ effects: inout Effects) {
-    member.isStream = true
-    member.group.connectionCount -= 1
-    member.group.streamCount += 1
-    streamCount += 1
-    review(member.group)
+  private mutating func count(streams: Int, on member: Member) {
+    member.streams += streams
+    member.group.streamCount += streams
+    streamCount += streams
+  }
+
+  /// Frees the place of a connection that has only streams and takes nothing else; once it does again, it takes a place.
+  private mutating func reviewPlace(of member: Member, _ effects: inout Effects) {
+    let group = member.group
+    if member.isExempt, !member.mayBeExempt {
+      takePlace(member)
+      // Other requests may have taken its place meanwhile.
+      guard group.connectionCount > group.room.size || connectionCount > room.size else { return }
+      member.limit = 0
+    }
+    guard member.mayBeExempt, !member.isExempt else { return }
+    member.isExempt = true
+    group.connectionCount -= 1
+    group.exemptCount += 1
+    exemptCount += 1
+    review(group)
     openConnections(&effects)
   }
 
-  /// Takes a place again, if the connection has carried a stream.
-  mutating func endStream(_ member: Member) {
-    guard member.isStream else { return }
-    member.isStream = false
+  /// Takes a place again, if the connection took none.
+  mutating func takePlace(_ member: Member) {
+    guard member.isExempt else { return }
+    member.isExempt = false
     member.group.connectionCount += 1
-    member.group.streamCount -= 1
-    streamCount -= 1
+    member.group.exemptCount -= 1
+    exemptCount -= 1
   }
 
   private mutating func close(_ member: Member, _ effects: inout Effects) {
@@ -345,128 +392,6 @@ struct ConnectionPool<
     // Waiters that have left refer to the group.
     group.queue = Fifo()
     if lastGroup === group { lastGroup = nil }
-  }
-}
-
-// Which routes get the available connections.
-
-extension ConnectionPool {
-  /// Opens a connection for each waiting exchange for which none is being opened, as long as there is room or an idle
-  /// connection that can make room.
-  mutating func openConnections(_ effects: inout Effects) {
-    while let group = groupsInNeed.first {
-      let isFull = group.connectionCount >= group.room.size
-      if isFull || connectionCount >= room.size {
-        guard let idle = isFull ? group.idle.first : firstToExpire() else { return }
-        effects.closing.append(idle.connection)
-        drop(idle)
-      }
-      let member = Member(makeConnection(group.route), group)
-      members[ObjectIdentifier(member.connection)] = member
-      group.connectionCount += 1
-      group.opening.append(member)
-      effects.opening.append(member.connection)
-      review(group)
-    }
-  }
-
-  /// Whether a connection has to make room although its own route could use it: there is no room left, and it is the
-  /// turn of another route. That would otherwise wait for as long as this one is busy.
-  func mustMakeRoom(_ group: Group) -> Bool {
-    guard connectionCount >= room.size, let next = groupsInNeed.first, let first = group.firstWaiter() else {
-      return false
-    }
-    return next !== group && next.turn < first.ticket
-  }
-
-  /// Puts a group into the place among those in need that it has after a change.
-  mutating func review(_ group: Group) {
-    guard group.isInNeed, let first = group.firstWaiter() else { return groupsInNeed.remove(group) }
-    let turn = first.ticket + (group.connectionCount == 0 ? 0 : limits.total)
-    if group.place != nil, group.turn == turn { return }
-    groupsInNeed.remove(group)
-    group.turn = turn
-    groupsInNeed.insert(group)
-  }
-
-  /// Takes a member out of everything that it is in.
-  mutating func drop(_ member: Member) {
-    let group = member.group
-    members[ObjectIdentifier(member.connection)] = nil
-    lastMember = nil
-    switch member.phase {
-    case .opening: group.opening.remove(member)
-    case .idle: group.idle.remove(member)
-    case .busy: break
-    }
-    idleMembers.remove(member)
-    endStream(member)
-    group.connectionCount -= 1
-    review(group)
-    forgetIfEmpty(group)
-  }
-
-  // MARK: - Idle connections
-
-  mutating func beIdle(_ member: Member, until end: Instant) {
-    member.phase = .idle(until: end)
-    member.group.idle.append(member)
-    if member.place == nil || end < member.due { setDue(of: member, to: end) }
-  }
-
-  /// The idle connection whose time ends first.
-  mutating func firstToExpire() -> Member? {
-    while let member = idleMembers.first {
-      guard case .idle(let end) = member.phase else {
-        idleMembers.remove(member)
-        continue
-      }
-      if member.due == end { return member }
-      setDue(of: member, to: end)
-    }
-    return nil
-  }
-
-  private mutating func setDue(of member: Member, to instant: Instant) {
-    idleMembers.remove(member)
-    member.due = instant
-    idleMembers.insert(member)
-  }
-
-  // MARK: - Shortages
-
-  /// Takes note of what was short when a connection could not be opened for a group. Returns whether those who wait can
-  /// be helped without it.
-  mutating func mayWait(_ group: Group, for shortage: SystemError.Shortage?) -> Bool {
-    let isConnected = group.connectionCount > group.opening.count
-    switch shortage {
-    // What holds them may be anything in the process, and ends sooner or later.
-    case .ofDescriptors:
-      room.recordShortage(at: connectionCount)
-      return true
-    case .ofPorts where isConnected:
-      if !shortGroups.contains(where: { $0 === group }) { shortGroups.append(group) }
-      group.room.recordShortage(at: group.connectionCount)
-      review(group)
-      return true
-    default:
-      return false
-    }
-  }
-
-  /// Whether this machine has been short of what another connection takes: then call `probe` now and then, since no
-  /// event says when it no longer is.
-  var isShort: Bool { room.isShort || !shortGroups.isEmpty }
-
-  /// Tries for one more connection in a shortage, if anybody waits; otherwise, takes it to be over.
-  mutating func probe(_ effects: inout Effects) {
-    if waitingCount == 0 { room.reset() } else { room.grow(by: 1) }
-    for group in shortGroups {
-      if group.waitingCount == 0 { group.room.reset() } else { group.room.grow(by: 1) }
-      review(group)
-    }
-    shortGroups.removeAll { !$0.room.isShort }
-    openConnections(&effects)
   }
 }
 

@@ -12,19 +12,30 @@ extension ConnectionPool {
   final class Member: HeapElement, @unchecked Sendable {
     enum Phase {
       case opening
-      case idle(until: Instant)
-      case busy(Exchange)
+      /// It carries nothing.
+      case idle
+      /// It carries something, and has room for more.
+      case spare
+      case full
     }
 
     let connection: Connection
     let group: Group
     @exclusivity(unchecked) var phase = Phase.opening
-    /// Whether it carries a stream, and so takes no place of requests.
-    @exclusivity(unchecked) var isStream = false
-    /// Whether it has neither been idle nor carried an exchange before the current one.
+    @exclusivity(unchecked) private(set) var exchanges: [Exchange] = []
+    /// How many exchanges it carries at a time, at most; 0 if it takes no more.
+    @exclusivity(unchecked) var limit = 1
+    /// How many of its exchanges are streams.
+    @exclusivity(unchecked) var streams = 0
+    /// Whether it takes no place of requests.
+    @exclusivity(unchecked) var isExempt = false
+    /// Whether it has neither been idle nor carried an exchange before the current ones.
     @exclusivity(unchecked) var isFresh = true
     /// When it was last known to work: it had been opened, or had brought a whole response.
     @exclusivity(unchecked) var lastUse = Instant(nanoseconds: 0)
+
+    /// Until when it may be idle.
+    @exclusivity(unchecked) var idleEnd = Instant(nanoseconds: 0)
 
     /// When its idle time ends, or an earlier moment: it stays in the heap while it is busy, so that a request on a
     /// kept connection does not touch the heap. See `firstToExpire`.
@@ -38,6 +49,19 @@ extension ConnectionPool {
     init(_ connection: Connection, _ group: Group) {
       self.connection = connection
       self.group = group
+    }
+
+    var hasRoom: Bool { exchanges.count < limit }
+
+    /// Whether it carries only streams, and takes nothing else.
+    var mayBeExempt: Bool { streams > 0 && streams == exchanges.count && !hasRoom }
+
+    func add(_ exchange: Exchange) { exchanges.append(exchange) }
+
+    func remove(_ exchange: Exchange) {
+      guard let index = exchanges.lastIndex(where: { $0 === exchange }) else { return }
+      exchanges.swapAt(index, exchanges.count - 1)
+      exchanges.removeLast()
     }
 
     func isBefore(_ other: Member) -> Bool { due < other.due }
@@ -58,14 +82,6 @@ extension ConnectionPool {
       count += 1
     }
 
-    /// Removes the last member.
-    mutating func removeLast(_ member: Member) {
-      last = member.previous
-      if let last { last.next = nil } else { first = nil }
-      member.previous = nil
-      count -= 1
-    }
-
     /// Removes a member that is in this list.
     mutating func remove(_ member: Member) {
       if let previous = member.previous { previous.next = member.next } else { first = member.next }
@@ -79,7 +95,7 @@ extension ConnectionPool {
   /// The state of an exchange.
   enum Place {
     case waiting(Waiter)
-    case connected(Member)
+    case connected(Member, isStream: Bool)
   }
 
   /// An exchange that waits for a connection.
@@ -107,13 +123,17 @@ extension ConnectionPool {
   /// `@unchecked Sendable`: as for ``Member``.
   final class Group: HeapElement, @unchecked Sendable {
     let route: Route
-    /// How many connections take places of requests: all but those of streams.
+    /// How many connections take places of requests, and how many take none.
     @exclusivity(unchecked) var connectionCount = 0
-    /// How many connections carry streams, and how many streams wait for one.
+    @exclusivity(unchecked) var exemptCount = 0
+    /// How many streams have a connection, and how many wait for one.
     @exclusivity(unchecked) var streamCount = 0
     @exclusivity(unchecked) var waitingStreamCount = 0
-    @exclusivity(unchecked) var opening = MemberList()
-    @exclusivity(unchecked) var idle = MemberList()
+    @exclusivity(unchecked) private(set) var opening = MemberList()
+    @exclusivity(unchecked) private(set) var idle = MemberList()
+    @exclusivity(unchecked) private(set) var spare = MemberList()
+    /// How many exchanges a connection that is being opened is expected to carry: as many as the last one.
+    @exclusivity(unchecked) var expectedLimit = 1
     @exclusivity(unchecked) var queue = Fifo<Waiter>()
     @exclusivity(unchecked) var waitingCount = 0
     @exclusivity(unchecked) var room: Room
@@ -129,11 +149,48 @@ extension ConnectionPool {
       room = Room(limit: limit)
     }
 
-    var isEmpty: Bool { connectionCount == 0 && streamCount == 0 && waitingCount == 0 }
+    var isEmpty: Bool { connectionCount == 0 && exemptCount == 0 && waitingCount == 0 }
+
+    /// Puts a member into the list of a phase, behind the others.
+    func move(_ member: Member, to phase: Member.Phase) {
+      switch member.phase {
+      case .opening: opening.remove(member)
+      case .idle: idle.remove(member)
+      case .spare: spare.remove(member)
+      case .full: break
+      }
+      member.phase = phase
+      switch phase {
+      case .opening: opening.append(member)
+      case .idle: idle.append(member)
+      case .spare: spare.append(member)
+      case .full: break
+      }
+    }
+
+    /// Takes in a member that is being opened.
+    func add(_ member: Member) {
+      connectionCount += 1
+      opening.append(member)
+    }
+
+    /// The member with room that was used last, unless that was before `instant`: one that carries something, so that the
+    /// others may become old.
+    func withRoom(usedSince instant: Instant) -> Member? {
+      if let member = spare.last, member.lastUse >= instant { return member }
+      guard let member = idle.last, member.lastUse >= instant else { return nil }
+      return member
+    }
+
+    /// How many exchanges the connections that are being opened are expected to carry.
+    var expectedCapacity: Int { opening.count * expectedLimit }
+
+    /// Whether one of the connections that are being opened is not needed for those that wait.
+    var opensTooMany: Bool { opening.count > 0 && expectedCapacity - expectedLimit >= waitingCount }
 
     /// Whether another connection would help, and there may be one. If exchanges wait in spite of idle connections,
     /// those have been idle for too long for them, and can make room.
-    var isInNeed: Bool { waitingCount > opening.count && (connectionCount < room.size || idle.count > 0) }
+    var isInNeed: Bool { waitingCount > expectedCapacity && (connectionCount < room.size || idle.count > 0) }
 
     /// The waiter that has waited longest.
     func firstWaiter() -> Waiter? {
@@ -157,25 +214,4 @@ extension ConnectionPool {
 
     func isBefore(_ other: Group) -> Bool { turn < other.turn }
   }
-}
-
-/// How many connections there may be: the limit, or less in a shortage.
-///
-/// What a machine is short of is known only by trying. So the room shrinks to the connections that there are when
-/// another one cannot be opened, and grows by two with each one that is opened, and by one with each probe.
-struct Room: Sendable {
-  let limit: Int
-  private(set) var size: Int
-
-  init(limit: Int) {
-    self.limit = limit
-    size = limit
-  }
-
-  var isShort: Bool { size < limit }
-
-  mutating func recordShortage(at count: Int) { size = min(size, count) }
-  mutating func recordOpening() { grow(by: 2) }
-  mutating func grow(by count: Int) { size = min(size + count, limit) }
-  mutating func reset() { size = limit }
 }

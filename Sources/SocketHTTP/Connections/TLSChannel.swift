@@ -31,6 +31,9 @@ final class TLSChannel: ByteChannel {
     reader = SocketReader(socket)
   }
 
+  /// What is to be spoken, once the handshake is done; `nil` if the server did not choose.
+  var applicationProtocol: ApplicationProtocol? { session.applicationProtocol }
+
   /// Continues the handshake, which may leave something to flush.
   func handshake(using buffer: UnsafeMutableRawBufferPointer) -> StepOutcome {
     reader.begin(isOver: true)

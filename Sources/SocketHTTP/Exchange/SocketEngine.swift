@@ -45,12 +45,22 @@ final class SocketEngine: Sendable {
       }
     }
 
-    /// Gives a connection to the exchange that waits for it, or keeps it idle until `instant`.
+    /// Gives a connection to those that wait for it, or keeps it idle until `end`. Returns when a check of the deadlines is
+    /// to be scheduled, if it is.
     mutating func makeAvailable(
-      _ connection: Connection, at now: Instant, until instant: Instant, _ effects: inout Pool.Effects
-    ) -> Next {
-      let exchange = pool.makeAvailable(connection, at: now, until: instant, &effects)
-      return Next(exchange: exchange, scan: exchange == nil && lowerNextScan(to: instant) ? instant : nil)
+      _ connection: Connection, at now: Instant, until end: Instant, _ effects: inout Pool.Effects
+    ) -> Instant? {
+      pool.makeAvailable(connection, at: now, until: end, &effects)
+      return effects.starting.isEmpty && lowerNextScan(to: end) ? end : nil
+    }
+
+    /// Makes a connection available that carries an exchange less, or lets it end with those that it still carries.
+    mutating func didFree(
+      _ connection: Connection, at now: Instant, until end: Instant?, _ effects: inout Pool.Effects
+    ) -> Instant? {
+      if let end, !isShutDown { return makeAvailable(connection, at: now, until: end, &effects) }
+      pool.setLimit(0, of: connection, &effects)
+      return nil
     }
 
     /// Returns true if no check of the deadlines was due by `instant`, so that one has to be scheduled.
@@ -72,16 +82,16 @@ final class SocketEngine: Sendable {
   private let connectionLifetime: Duration
   let liveness: SocketTransport.Configuration.Liveness
   private let makePoller: @Sendable () throws(SystemError) -> any Poller
+  /// Makes what is said on a connection whose server chose this protocol, or none.
+  let makeHTTP: @Sendable (ApplicationProtocol?) -> any HTTPConnection
   let state: Locked<State>
   /// What a shutdown waits for: the loop, and all pending callbacks to observers.
   let unfinished = DispatchGroup()
 
-  /// How often a request that may have been processed is sent again, if it allows that.
-  private static let mostReplays = 2
-
   init(
     configuration: SocketTransport.Configuration, resolver: AddressResolver,
-    makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
+    makePoller: @escaping @Sendable () throws(SystemError) -> any Poller,
+    makeHTTP: @escaping @Sendable (ApplicationProtocol?) -> any HTTPConnection
   ) {
     idleTime = configuration.idleTime
     idleTimeUnlessReplayable = (Instant(nanoseconds: 0) + configuration.idleTimeUnlessReplayable).nanoseconds
@@ -90,6 +100,7 @@ final class SocketEngine: Sendable {
     tls = TLSPreparation(configuration.tls, whenReloaded: configuration.onCertificateReload)
     self.resolver = resolver
     self.makePoller = makePoller
+    self.makeHTTP = makeHTTP
     mostStreams = max(configuration.maximumStreamsPerOrigin, 0)
     let limits = Pool.Limits(
       perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1),
@@ -138,7 +149,7 @@ final class SocketEngine: Sendable {
     state.runningLoop(makePoller, unfinished)
   }
 
-  private func lease(
+  func lease(
     _ exchange: SocketExchange, at now: Instant, from pool: inout Pool, _ effects: inout Pool.Effects
   ) -> Connection? {
     // The server may be closing a connection that has been idle: a request on it can be lost, and must then be sent
@@ -159,8 +170,11 @@ final class SocketEngine: Sendable {
         state.pool.cancel(exchange, isSilent: isSilent, &effects) ? state.loop : nil
       })
     else { return }
-    perform(effects, on: loop)
-    loop.submit { [self] in didClose() }
+    // On the loop, because what follows may be the request of another exchange.
+    loop.submit { [self, effects] in
+      perform(effects, on: loop)
+      didClose()
+    }
   }
 
   /// Sends an exchange's request on the connection that it has, once its files are known to be there.
@@ -197,14 +211,18 @@ final class SocketEngine: Sendable {
     switch connection.start(exchange, on: loop) {
     case .sent: break
     case .blocked, .more: loop.submit { connection.flush() }
-    case .broken: loop.submit { connection.read() }
+    case .read: loop.submit { connection.read() }
     case .dead(let error): loop.submit { connection.fail(error) }
     }
   }
 
+  /// Carries out what the pool has decided. Exchanges that get a connection are begun at once, so that what the observers
+  /// of others do comes later.
   func perform(_ effects: Pool.Effects, on loop: EventLoop) {
-    guard !effects.opening.isEmpty || !effects.closing.isEmpty else { return }
+    for (exchange, connection) in effects.starting { start(exchange, on: connection, loop) }
+    guard !effects.opening.isEmpty || !effects.closing.isEmpty || !effects.cancelling.isEmpty else { return }
     loop.submit { [self] in
+      for (exchange, connection) in effects.cancelling { connection.cancel(exchange) }
       for connection in effects.closing { connection.close() }
       for connection in effects.opening { connection.open(by: self, on: loop) }
     }
@@ -212,19 +230,30 @@ final class SocketEngine: Sendable {
 
   // MARK: - Callbacks from connections, on the loop's thread
 
-  /// A connection has been opened.
-  func didOpen(_ connection: Connection) {
+  /// A connection has been opened, which carries so many exchanges at a time.
+  func didOpen(_ connection: Connection, limit: Int) {
     let now = Instant.now
     let until = idleUntil(nil, connection, from: now) ?? now
     var effects = Pool.Effects()
-    let (next, loop) = state.withLock { state in
-      let next = state.makeAvailable(connection, at: now, until: until, &effects)
+    let (scan, loop) = state.withLock { state in
+      state.pool.setLimit(limit, of: connection, &effects)
+      let scan = state.makeAvailable(connection, at: now, until: until, &effects)
       if state.isShutDown { state.pool.removeSpare(&effects) }
-      return (next, state.loop)
+      return (scan, state.loop)
     }
     guard let loop else { return }
-    start(next, on: connection, loop)
+    if let scan { schedule(scan, on: loop) }
     perform(effects, on: loop)
+  }
+
+  /// A connection carries so many exchanges at a time from now on.
+  func didChangeLimit(of connection: Connection, to limit: Int) {
+    var effects = Pool.Effects()
+    let loop = state.withLock { state in
+      state.pool.setLimit(limit, of: connection, &effects)
+      return state.loop
+    }
+    if let loop { perform(effects, on: loop) }
   }
 
   /// A connection could not be opened.
@@ -267,15 +296,12 @@ final class SocketEngine: Sendable {
     if isShort { scheduleProbe(number + 1, on: loop) }
   }
 
-  /// The whole response has arrived to a request that was sent at `begin`. `keepAlive` is how many seconds the server
-  /// keeps the connection, if it says so.
-  func didComplete(
-    _ exchange: SocketExchange, on connection: Connection, since begin: Instant,
-    _ parts: [HTTPResponsePart], isReusable: Bool, keepAlive: Int?
-  ) {
+  /// The whole response has arrived.
+  func didComplete(_ completion: ExchangeCompletion, on connection: Connection, isReusable: Bool) {
     let now = Instant.now
-    let until = isReusable ? idleUntil(keepAlive, connection, from: now) : nil
-    release(exchange, from: connection, at: now, until: until, since: begin) { exchange.complete(parts) }
+    let until = isReusable ? idleUntil(completion.keepAlive, connection, from: now) : nil
+    let (exchange, parts) = (completion.exchange, completion.parts)
+    release(exchange, from: connection, at: now, until: until, since: completion.start) { exchange.complete(parts) }
   }
 
   /// Ends an exchange, and makes its connection available until an instant, if there is one. `begin` is when the request
@@ -285,46 +311,28 @@ final class SocketEngine: Sendable {
     since begin: Instant? = nil, _ end: @escaping @Sendable () -> Void
   ) {
     var effects = Pool.Effects()
-    var next: Next?
+    var scan: Instant?
     let (isMine, inFlight, loop) = state.withLock { state in
       let inFlight = state.pool.exchangesInFlight
-      guard state.pool.finish(exchange, on: connection) else { return (false, inFlight, state.loop) }
-      if let until, !state.isShutDown {
-        next = state.makeAvailable(connection, at: now, until: until, &effects)
-      } else {
-        effects.closing.append(connection)
-        _ = state.pool.remove(connection, &effects)
-      }
-      return (true, inFlight, state.loop)
+      let isMine = state.pool.finish(exchange, on: connection)
+      if isMine { scan = state.didFree(connection, at: now, until: until, &effects) }
+      return (isMine, inFlight, state.loop)
     }
     guard let loop else { return }
     if let begin { loop.recordResponse(after: now - begin, of: inFlight) }
+    if let scan { schedule(scan, on: loop) }
     // The connection comes first, so that a request made by the observer finds it.
-    if let next { start(next, on: connection, loop) }
+    perform(effects, on: loop)
     // After a cancellation this may be the last reference to the exchange: release what its request holds elsewhere.
     loop.deliver(to: exchange.mailbox) { if isMine { end() } }
-    perform(effects, on: loop)
   }
 
   /// Until when a connection may be idle; `nil` if it is not to be used again.
-  private func idleUntil(_ keepAlive: Int?, _ connection: Connection, from now: Instant) -> Instant? {
+  func idleUntil(_ keepAlive: Int?, _ connection: Connection, from now: Instant) -> Instant? {
     // A second less than the server says, because its clock started before ours, and a request takes time to arrive.
     let end = now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
     let until = min(end, connection.madeAt + connectionLifetime * connection.lifetimeShare)
     return until > now ? until : nil
-  }
-
-  /// What follows when a connection becomes available.
-  struct Next {
-    /// The exchange that has waited for it.
-    var exchange: SocketExchange?
-    /// When a check of the deadlines is to be scheduled.
-    var scan: Instant?
-  }
-
-  private func start(_ next: Next, on connection: Connection, _ loop: EventLoop) {
-    if let instant = next.scan { schedule(instant, on: loop) }
-    if let exchange = next.exchange { start(exchange, on: connection, loop) }
   }
 
   /// The response of an exchange is read as it arrives, which may take long. Returns whether there is a place for it among
@@ -338,51 +346,6 @@ final class SocketEngine: Sendable {
     return isStream
   }
 
-  /// A connection broke. Its exchange is sent again if it cannot have been carried out yet, or is allowed to be carried
-  /// out twice.
-  func didLose(_ connection: Connection, _ loss: ConnectionLoss) {
-    var effects = Pool.Effects()
-    var (failed, error) = (nil as SocketExchange?, loss.error)
-    var sent: (SocketExchange, Connection)?
-    let loop = state.withLock { state -> EventLoop? in
-      guard let orphan = state.pool.remove(connection, &effects) else { return state.loop }
-      // What killed this one may well have killed those that have been idle for longer.
-      if loss.hasSent, !loss.hasReceived, !orphan.isFresh {
-        state.pool.removeIdle(connection.route, usedUntil: orphan.lastUse, &effects)
-      }
-      guard mayReplay(orphan, loss) else {
-        failed = orphan.exchange
-        if !loss.hasSent { error.reached = .never }
-        return state.loop
-      }
-      orphan.exchange.recordLoss()
-      if let connection = lease(orphan.exchange, at: .now, from: &state.pool, &effects) {
-        sent = (orphan.exchange, connection)
-      }
-      return state.loop
-    }
-    if let loop {
-      if let failed { loop.deliver(to: failed.mailbox) { [error] in failed.fail(error, after: loss.parts) } }
-      perform(effects, on: loop)
-      if let (exchange, connection) = sent { start(exchange, on: connection, loop) }
-    }
-    didClose()
-  }
-
-  /// Whether the exchange of a broken connection may be sent again. It is not the request's fault if an idle connection
-  /// turns out to be dead (RFC 9112, section 9.3.1).
-  private func mayReplay(_ orphan: Pool.Orphan, _ loss: ConnectionLoss) -> Bool {
-    // Nor is it the connection's fault if an upload cannot be read.
-    guard !orphan.isFresh, loss.error.kind != .cannotRead,
-      orphan.exchange.request.mayBeSentAgain(after: loss.hasSent ? .maybe : .never)
-    else {
-      return false
-    }
-    guard loss.hasSent else { return true }
-    return !loss.hasReceived && loss.error.kind == .connectionLost
-      && orphan.exchange.replays.add(1, ordering: .relaxed).newValue <= Self.mostReplays
-      && orphan.exchange.request.recordResending()
-  }
 }
 
 extension SocketEngine {

@@ -4,7 +4,8 @@ import Streams
 import Synchronization
 import SystemBase
 
-/// One request in flight: its bytes, its deadlines, and the observer of its response.
+/// One request in flight: its deadlines, and the observer of its response. Its bytes are made by the connection that
+/// carries it.
 ///
 /// The parts of the response are delivered away from the loop, since user code may block, and one batch at a time: the
 /// connection hands over the next batch only once the last one has been delivered.
@@ -17,9 +18,11 @@ final class SocketExchange: @unchecked Sendable {
   /// How often the request was sent again after its connection turned out to be dead.
   let replays = Atomic<Int>(0)
 
+  /// The fields of the request unless it has some with these names.
+  let defaults: [(name: String, value: String)]
+  /// The proxy that is to pass the request on in clear text, if there is one.
+  let forwarder: ProxyServer?
   private let files: FileAccess
-  private let head: [UInt8]
-  private let rest: Data
   private let observer: AnyObserver<HTTPResponsePart>
   private let decoding: ResponseDecoding
   let start = Instant.now
@@ -39,35 +42,30 @@ final class SocketExchange: @unchecked Sendable {
   /// Whether the default total has stopped counting.
   private let hasOutlastedTotal = Atomic<Bool>(false)
 
-  /// Bodies up to this size are copied behind the head: sending one piece is cheaper than sending two.
-  private static let largestJoinedBody = 4 << 10
-
   /// Throws `invalidRequest` if the request cannot be written.
   init(
-    _ request: HTTPRequest, route: Route, writer: RequestWriter, undecodable: UndecodableBodies = .passedOn,
-    files: FileAccess = .onWorkers, observer: AnyObserver<HTTPResponsePart>
+    _ request: HTTPRequest, route: Route, defaults: [(name: String, value: String)] = [],
+    forwarder: ProxyServer? = nil, undecodable: UndecodableBodies = .passedOn, files: FileAccess = .onWorkers,
+    observer: AnyObserver<HTTPResponsePart>
   ) throws(RequestError) {
+    try request.checkWritable()
     self.route = route
+    self.defaults = defaults
+    self.forwarder = forwarder
     self.files = files.waiting(upTo: request.timeouts.connect)
     self.observer = observer
     decoding = ResponseDecoding(request, undecodable: undecodable)
     progress = request.onProgress.map { ProgressReport($0, totalToSend: request.bodyCount) }
-    let body = request.body ?? Data()
-    let isJoined = body.count <= Self.largestJoinedBody
-    var head = try writer.head(of: request, reserving: isJoined ? body.count : 0)
-    // Not `+=`, which copies a Data byte by byte, and raw bytes, too.
-    if isJoined { body.withUnsafeBytes { head.append(contentsOf: $0.bindMemory(to: UInt8.self)) } }
-    self.head = head
-    rest = isJoined ? Data() : body
     if request.mayOutlastTotal { hasOutlastedTotal.store(true, ordering: .relaxed) }
     sendGate.recordWaiting()
     request.context.sendGate?.gate.recordWaiting()
     self.request = request  // last, so that it is moved instead of copied
   }
 
-  /// The bytes of the request. `whenReady` is called once there are more of a file or a stream that had none.
-  func outbound(whenReady: (@Sendable () -> Void)?) -> Outbound {
-    Outbound(head, rest, request.upload.map { HTTPUploadReader($0, files, whenReady: whenReady ?? {}) })
+  /// Reads the request's upload, if it has one. `whenReady` is called once there are more bytes of a file or a stream that
+  /// had none.
+  func uploadReader(whenReady: (@Sendable () -> Void)?) -> HTTPUploadReader? {
+    request.upload.map { HTTPUploadReader($0, files, whenReady: whenReady ?? {}) }
   }
 
   /// Checks the files of the request's upload, with calls that may block; calls back on another thread, with the error of
@@ -87,9 +85,6 @@ final class SocketExchange: @unchecked Sendable {
 
   /// Whether its response is read for long.
   var isStream: Bool { request.isStream || request.isDownload }
-
-  /// What the response parser has to know about the request.
-  var parserRequest: HTTP1Parser.Request { request.method == .head ? .head : .other }
 
   // MARK: - Deadlines
 
@@ -175,10 +170,8 @@ final class SocketExchange: @unchecked Sendable {
     if let onInterim = request.onInterimResponse { DispatchQueue.global().async { onInterim(head) } }
   }
 
-  /// Records how many bytes of the request have been written, without what frames its body.
-  func didSend(_ count: Int) {
-    progress?.didSend(count - (head.count + rest.count - (request.body?.count ?? 0)))
-  }
+  /// Records how many bytes of the request's body have been written.
+  func didSend(_ count: Int) { progress?.didSend(count) }
 
   /// Records that the observer has gone, which also ends a delivery that is in flight. Returns false if the exchange
   /// had already ended.

@@ -19,15 +19,9 @@ struct RequestWriter {
   /// Fields that are added unless the request already has one with that name.
   var defaults: [(name: String, value: String)] = []
 
-  /// The bytes of the head, with room for `count` more. Throws `invalidRequest` if the request's headers frame the
-  /// message.
-  func head(of request: HTTPRequest, reserving count: Int = 0) throws(RequestError) -> [UInt8] {
-    try request.checkFraming(sendsUploads: true)
+  /// The bytes of the head of a request that is writable, with room for `count` more.
+  func head(of request: HTTPRequest, reserving count: Int = 0) -> [UInt8] {
     let (target, headers) = (request.target, request.headers)
-    let host = headers.firstIndex(of: "Host", from: 0)
-    if let host, headers.firstIndex(of: "Host", from: host + 1) != nil {
-      throw RequestError(.invalidRequest, "The request has more than one header 'Host'.")
-    }
     // RFC 9110, section 8.6: a length of 0 is sent if the method normally has a body.
     let length = request.bodyCount
     let lengthField = length.flatMap { $0 > 0 || request.method.expectsBody ? String($0) : nil }
@@ -42,7 +36,7 @@ struct RequestWriter {
       }
       text.write(target.path)
       text.write(" HTTP/1.1\r\n")
-      if host == nil { text.write(name: "Host", value: target.authority) }
+      if !headers.contains("Host") { text.write(name: "Host", value: target.authority) }
       for index in headers.indices { text.write(name: headers[index].name, value: headers[index].value) }
       for field in defaults where !headers.contains(field.name) { text.write(name: field.name, value: field.value) }
       if let proxyAuthorization { text.write(name: "Proxy-Authorization", value: proxyAuthorization) }
@@ -70,6 +64,26 @@ struct RequestWriter {
     let authority = "\(host.contains(":") ? "[\(host.prefix { $0 != "%" })]" : host):\(port)"
     let authorization = proxyAuthorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
     return Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n\(authorization)\r\n".utf8)
+  }
+}
+
+extension HTTPRequest {
+  /// Throws `invalidRequest` if it cannot be written, in any version of HTTP: if its headers frame the message, or name two
+  /// hosts.
+  func checkWritable() throws(RequestError) {
+    try checkFraming(sendsUploads: true)
+    if let host = headers.firstIndex(of: "Host", from: 0), headers.firstIndex(of: "Host", from: host + 1) != nil {
+      throw RequestError(.invalidRequest, "The request has more than one header 'Host'.")
+    }
+  }
+}
+
+extension RequestWriter {
+  /// Writes the head of an exchange's request as its route requires.
+  init(for exchange: SocketExchange) {
+    self.init(
+      form: exchange.forwarder == nil ? .origin : .absolute, proxyAuthorization: exchange.forwarder?.authorization,
+      defaults: exchange.defaults)
   }
 }
 

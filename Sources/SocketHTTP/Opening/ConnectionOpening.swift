@@ -88,8 +88,9 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
 
   private func startTLS() {
     guard route.isSecure else {
-      if let socket { finish(OpenConnection(socket: socket, channel: PlainChannel(socket.socket))) }
-      return
+      guard let socket else { return }
+      let channel = PlainChannel(socket.socket)
+      return finish(OpenConnection(socket: socket, channel: channel, applicationProtocol: nil))
     }
     engine.tls.prepare { [self] result in
       loop.submit { [self] in didPrepare(result) }
@@ -110,7 +111,9 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
   private func handshake() {
     guard let channel, let socket else { return }
     switch channel.handshake(using: loop.buffer) {
-    case .done: finish(OpenConnection(socket: socket, channel: channel))
+    case .done:
+      finish(
+        OpenConnection(socket: socket, channel: channel, applicationProtocol: channel.applicationProtocol))
     case .blocked: break
     case .failed(let error): fail(error)
     }
@@ -188,6 +191,8 @@ struct ConnectionRace {
 struct OpenConnection {
   let socket: OpenSocket
   let channel: any ByteChannel
+  /// What the server chose to speak, if it was asked and did.
+  let applicationProtocol: ApplicationProtocol?
 }
 
 /// A connected socket that the loop watches.

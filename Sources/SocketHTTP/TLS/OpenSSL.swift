@@ -286,6 +286,7 @@ extension OpenSSL {
 
   /// sslerr.h and pemerr.h: reasons.
   enum Reason {
+    static let badExtension: CUnsignedLong = 110
     static let certificateVerifyFailed: CUnsignedLong = 134
     static let unsupportedProtocol: CUnsignedLong = 258
     static let wrongVersionNumber: CUnsignedLong = 267
@@ -294,6 +295,7 @@ extension OpenSSL {
     static let alertProtocolVersion: CUnsignedLong = 1070
     static let alertUnrecognizedName: CUnsignedLong = 1112
     static let alertCertificateRequired: CUnsignedLong = 1116
+    static let alertNoApplicationProtocol: CUnsignedLong = 1120
     static let noStartLine: CUnsignedLong = 108
   }
 

@@ -31,6 +31,9 @@ package final class TLSSession {
   /// Whether the handshake is done and the server is verified.
   package private(set) var isEstablished = false
 
+  /// What is to be spoken, once the handshake is done; `nil` if the server did not choose.
+  private(set) var applicationProtocol: ApplicationProtocol?
+
   /// Whether the server has asked for a client certificate.
   package internal(set) var isIdentityRequested = false
 
@@ -108,8 +111,10 @@ package final class TLSSession {
     }
     // Checked a second time, in case a way around the verification is ever found.
     guard library.verifyResult(handle) == OpenSSL.Verification.ok else { throw fail(verificationFailure()) }
-    guard ["", "http/1.1"].contains(selectedProtocol) else {
-      throw fail(RequestError(.insecure, "'\(host)' chose a protocol that was not offered: '\(selectedProtocol)'."))
+    let selected = selectedProtocol
+    applicationProtocol = context.applicationProtocols.first { $0.rawValue == selected }
+    guard applicationProtocol != nil || selected.isEmpty else {
+      throw fail(error("'\(selected)' was chosen by ALPN", hint: protocolHint))
     }
     isEstablished = true
     return true
@@ -218,8 +223,8 @@ extension TLSSession {
     context.library.isReused(handle) == 1
   }
 
-  /// The application protocol (ALPN, RFC 7301); empty if the server did not choose one.
-  var selectedProtocol: String {
+  /// The name of the application protocol (ALPN, RFC 7301); empty if the server did not choose one.
+  fileprivate var selectedProtocol: String {
     var start: UnsafePointer<UInt8>?
     var count: CUnsignedInt = 0
     context.library.selectedProtocol(handle, &start, &count)
@@ -368,6 +373,11 @@ extension TLSSession {
       "it may speak no TLS at this port."
     case OpenSSL.Reason.unsupportedProtocol, OpenSSL.Reason.alertProtocolVersion:
       "it speaks no version of TLS that is still secure, or none that is allowed here."
+    // Newer versions of OpenSSL do not even say what was chosen.
+    case OpenSSL.Reason.badExtension:
+      protocolHint
+    case OpenSSL.Reason.alertNoApplicationProtocol:
+      "it speaks no protocol that was offered: \(offer)."
     case OpenSSL.Reason.alertUnrecognizedName:
       "it has no host of this name."
     case OpenSSL.Reason.alertHandshakeFailure, OpenSSL.Reason.alertCertificateRequired,
@@ -377,13 +387,17 @@ extension TLSSession {
     }
   }
 
+  fileprivate var protocolHint: String { "it chose a protocol that was not offered: \(offer) was." }
+
+  private var offer: String { context.applicationProtocols.map { "'\($0.rawValue)'" }.joined(separator: ", ") }
+
   private var identityHint: String? {
     guard isIdentityRequested else { return nil }
     return context.hasIdentity
       ? "it does not accept this client's certificate." : "it asks for a client certificate, and none is set."
   }
 
-  private func error(_ text: String, hint: String?) -> RequestError {
+  fileprivate func error(_ text: String, hint: String?) -> RequestError {
     RequestError(.insecure, "No secure connection to '\(host)': \(text)\(hint.map { ": \($0)" } ?? ".")")
   }
 }

@@ -44,7 +44,8 @@ struct Handshake {
     if !subprotocols.isEmpty { fields.append(("Sec-WebSocket-Protocol", subprotocols.joined(separator: ", "))) }
     if let offeredExtensions { fields.append(("Sec-WebSocket-Extensions", offeredExtensions)) }
     if let userAgent { fields.append(("User-Agent", userAgent)) }
-    return try RequestWriter(defaults: fields).head(of: upgrade)
+    try upgrade.checkWritable()
+    return RequestWriter(defaults: fields).head(of: upgrade)
   }
 
   /// The value of `Sec-WebSocket-Accept` that shows that the server has understood this upgrade (section 4.2.2).

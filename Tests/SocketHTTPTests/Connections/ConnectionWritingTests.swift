@@ -28,37 +28,47 @@ import Testing
   private let route = Route(host: "h", port: 80, isSecure: false)
 
   private func exchange(_ request: HTTPRequest) throws -> SocketExchange {
-    try SocketExchange(
-      request, route: route, writer: RequestWriter(), observer: AnyObserver { _ in })
+    try SocketExchange(request, route: route, observer: AnyObserver { _ in })
+  }
+
+  /// A connection that is open.
+  private func connection(_ channel: GreedyChannel) -> Connection {
+    let connection = Connection(route: route)
+    connection.wire.withLockUnchecked { $0 = Connection.Wire(channel, HTTP1Connection()) }
+    return connection
+  }
+
+  private func exchange(on connection: Connection) -> SocketExchange? {
+    connection.wire.withLock { ($0?.http as? HTTP1Connection)?.exchange }
   }
 
   @Test func `one turn writes a part of a large body, and the next ones the rest`() throws {
-    let (connection, channel) = (Connection(route: route), GreedyChannel())
-    connection.shared.withLock { $0.channel = channel }
+    let channel = GreedyChannel()
+    let connection = connection(channel)
     let size = 64 << 20
     let start = connection.start(
       try exchange(HTTPRequest(method: .post, url: url("http://h/"), body: Data(count: size))))
     guard case .more = start else { return try #require(Bool(false), "it wrote all in one turn") }
     #expect(channel.takenCount <= 2 << 20)
     var turns = 1
-    while case .more? = connection.shared.withLock({ $0.flush() }) { turns += 1 }
+    while case .more? = connection.wire.withLock({ $0?.write() }) { turns += 1 }
     #expect(channel.takenCount > size)
     #expect(turns >= 32)
   }
 
   @Test func `T10: bytes from a dead connection are no response to a request of which nothing was sent`() throws {
-    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    let channel = GreedyChannel()
+    let connection = connection(channel)
     channel.failure = RequestError(.connectionLost, "…")
-    connection.shared.withLock { $0.channel = channel }
     let start = connection.start(try exchange(HTTPRequest(method: .get, url: url("http://h/"))))
     guard case .dead = start else { return #expect(Bool(false), "it was taken for sent") }
-    #expect(connection.shared.withLock { $0.exchange == nil })
+    #expect(exchange(on: connection) == nil)
   }
 
   @Test func `an exchange that was not sent is released when its connection closes, and not under its lock`() throws {
-    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    let channel = GreedyChannel()
+    let connection = connection(channel)
     channel.failure = RequestError(.connectionLost, "…")
-    connection.shared.withLock { $0.channel = channel }
     weak var unsent: SocketExchange?
     do {
       let exchange = try exchange(HTTPRequest(method: .get, url: url("http://h/")))
@@ -71,16 +81,16 @@ import Testing
   }
 
   @Test func `an exchange's events come after those of its connection`() throws {
-    let (connection, channel) = (Connection(route: route), GreedyChannel())
-    connection.shared.withLock { $0.channel = channel }
+    let channel = GreedyChannel()
+    let connection = connection(channel)
     let isTold = Locked(false)
     var request = try HTTPRequest(method: .get, url: url("http://h/"))
     request.context.onConnected = { _ in
       isTold.withLock { $0 = true }
       // What the loop does when the socket is ready.
-      _ = connection.shared.withLock { $0.flush() }
+      _ = connection.wire.withLock { $0?.write() }
       #expect(channel.takenCount == 0)
-      #expect(connection.shared.withLock { $0.exchange == nil })
+      #expect(exchange(on: connection) == nil)
     }
     guard case .sent = connection.start(try exchange(request)) else { return #expect(Bool(false), "it is not sent") }
     #expect(channel.takenCount > 0)

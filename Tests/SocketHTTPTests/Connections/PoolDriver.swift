@@ -47,7 +47,8 @@ final class PoolDriver {
   func cancel(_ exchange: Exchange, isSilent: Bool = false) -> Bool {
     pool.cancel(exchange, isSilent: isSilent, &effects)
   }
-  func remove(_ connection: Connection) -> Pool.Orphan? { pool.remove(connection, &effects) }
+  func remove(_ connection: Connection) -> Pool.Orphan? { removeAll(connection).first }
+  func removeAll(_ connection: Connection) -> [Pool.Orphan] { pool.remove(connection, &effects) }
   func removeUnopened(_ connection: Connection, shortage: SystemError.Shortage? = nil) -> Exchange? {
     pool.removeUnopened(connection, shortage: shortage, &effects)
   }
@@ -55,9 +56,14 @@ final class PoolDriver {
   func takeOpening() -> Connection? { effects.opening.popLast() }
   func probe() { pool.probe(&effects) }
   func removeExpired(at now: Instant) -> Instant? { pool.removeExpired(at: now, &effects) }
+  /// Returns the exchange that gets the connection at once.
   func makeAvailable(
     _ connection: Connection, at now: Instant = Instant(nanoseconds: 1), until: Instant
   ) -> Exchange? {
+    let before = effects.starting.count
     pool.makeAvailable(connection, at: now, until: until, &effects)
+    return effects.starting.dropFirst(before).first?.exchange
   }
+  func limit(of connection: ObjectIdentifier) -> Int? { pool.members[connection]?.limit }
+  func setLimit(_ limit: Int, of connection: Connection) { pool.setLimit(limit, of: connection, &effects) }
 }

@@ -8,10 +8,9 @@ struct RequestWriterTests {
   private func head(
     _ method: HTTPMethod, _ url: String, headers: HTTPHeaders = [:], body: Data? = nil, writer: RequestWriter = .init()
   ) throws -> [String] {
-    let request = HTTPRequest.self
-    let head = try writer.head(
-      of: request.init(method: method, url: #require(URL(string: url)), headers: headers, body: body))
-    return String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
+    let request = try HTTPRequest(method: method, url: #require(URL(string: url)), headers: headers, body: body)
+    try request.checkWritable()
+    return String(decoding: writer.head(of: request), as: UTF8.self).components(separatedBy: "\r\n")
   }
 
   @Test func `a request names path, query and host`() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTestSupport
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 import TransportConformance
@@ -46,6 +47,32 @@ import TransportConformance
       #expect(try await transport.response(to: request(relay)).body == Data("hello".utf8))
     }
     #expect(server.log.value.connections.count == 1)
+  }
+
+  @Test func `what a connection speaks is what its server has chosen`() async throws {
+    let relay = try relay()
+    let chosen = Locked<[ApplicationProtocol?]>([])
+    var configuration = SocketTransport.Configuration()
+    configuration.tls = TLSConfiguration(trust: .only(.bytes(world.authority.certificate)))
+    let transport = SocketTransport(
+      configuration: configuration,
+      makeHTTP: { applicationProtocol in
+        chosen.withLock { $0.append(applicationProtocol) }
+        return Connection.http(applicationProtocol)
+      })
+    #expect(try await transport.response(to: request(relay)).body == Data("hello".utf8))
+    #expect(try await transport.response(to: .to(server)).body == Data("{}".utf8))
+    #expect(chosen.withLock { $0 } == [.http1, nil])
+  }
+
+  @Test func `a server that chooses a protocol that was not offered gets no request, and the error says so`()
+    async throws
+  {
+    let relay = try relay { $0.chosenProtocol = "h2" }
+    let error = await #expect(throws: RequestError.self) { try await transport().response(to: request(relay)) }
+    #expect(error?.kind == .insecure)
+    #expect(error?.message.contains("a protocol that was not offered: 'http/1.1' was") == true)
+    #expect(server.requests.isEmpty)
   }
 
   @Test func `a body of many megabytes arrives whole over TLS, in both directions`() async throws {

@@ -1,0 +1,106 @@
+import HTTPClientCore
+import Streams
+import SystemBase
+
+/// What is said on a connection, in one version of HTTP: a state machine that turns exchanges into bytes, and bytes into
+/// parts of responses. It does not touch the socket.
+///
+/// A connection calls it under its lock, one call at a time.
+protocol HTTPConnection: AnyObject {
+  /// How many exchanges it carries at a time, at most, when it is opened; see ``ConnectionEvent/limit(_:)``, too.
+  var limit: Int { get }
+
+  /// Whether it has carried a whole exchange.
+  var isUsed: Bool { get }
+
+  /// Whether the server only responds, to one request after the other. Then what comes between two responses belongs to
+  /// neither, and the connection is of no use any more.
+  var isSequential: Bool { get }
+
+  // MARK: - Writing
+
+  /// Begins an exchange. `whenReady` is called once there are more bytes of an upload that had none.
+  func begin(_ exchange: SocketExchange, whenReady: (@Sendable () -> Void)?)
+
+  /// Ends one exchange of several, which was cancelled.
+  func cancel(_ exchange: SocketExchange)
+
+  /// Calls a closure with the next bytes to send, in two consecutive pieces either of which may be empty; `nil` if there
+  /// are none at the moment.
+  func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome?
+
+  /// Records that so many of the bytes were taken.
+  func didWrite(_ count: Int)
+
+  /// Records that all that was taken is sent. Returns whether an event follows from it.
+  func didFlush() -> Bool
+
+  /// Records that nothing more can be sent. Returns what follows from it: `dead`, or `read`.
+  func didFailToWrite(_ error: RequestError) -> WritingOutcome
+
+  // MARK: - Reading
+
+  /// Takes bytes that have arrived; throws if the connection is of no use any more.
+  func receive(_ bytes: UnsafeRawBufferPointer) throws(RequestError)
+
+  /// Records that the peer sends nothing more; throws if that cuts an exchange off.
+  func receiveEnd(isAuthentic: Bool) throws(RequestError)
+
+  /// Removes and returns the next event; `isEmpty` says that nothing more has arrived, so that parts are not to be
+  /// collected any longer. Throws if the connection is of no use any more.
+  func next(isEmpty: Bool) throws(RequestError) -> ConnectionEvent?
+
+  /// Ends all exchanges, and returns what is known about them. Nothing else is called afterwards.
+  func close() -> [ExchangeLoss]
+}
+
+/// What has come of what a connection has received.
+enum ConnectionEvent: Sendable {
+  /// Parts of a response; reading pauses until its observer has taken them.
+  case parts([HTTPResponsePart], SocketExchange)
+  /// The end of a response.
+  case completed(ExchangeCompletion)
+  /// The server has ended an exchange, and the connection lives on.
+  indirect case lost(ExchangeLoss, RequestError)
+  /// How many exchanges the connection carries at a time from now on, at most: with 0 it takes no more, and ends with
+  /// those that it has.
+  case limit(Int)
+}
+
+/// An exchange whose response has arrived.
+struct ExchangeCompletion: Sendable {
+  let exchange: SocketExchange
+  /// The last parts of the response.
+  let parts: [HTTPResponsePart]
+  /// When its request began to be sent.
+  let start: Instant
+  /// Whether another exchange may follow, as far as the response and the request are concerned.
+  let mayReuse: Bool
+  /// How many seconds the server keeps the connection, if it says so.
+  let keepAlive: Int?
+}
+
+/// What is known about an exchange that has lost its connection, or its place on it.
+struct ExchangeLoss: Sendable {
+  let exchange: SocketExchange
+  /// The parts that arrived before, and were not delivered.
+  var parts: [HTTPResponsePart] = []
+  /// What became of the request: `never` unless any of it may have been processed.
+  var reached = RequestError.Reach.never
+  /// Whether any of the response has arrived.
+  var hasReceived = false
+}
+
+/// The outcome of writing.
+enum WritingOutcome: Sendable {
+  /// All that there is at the moment is sent; the loop reads what comes.
+  case sent
+  /// The socket is full; the loop has to flush.
+  case blocked
+  /// There is more than is written in one turn; the loop has to flush.
+  case more
+  /// Nothing was sent; the connection is dead, and the loop has to close it.
+  indirect case dead(RequestError)
+  /// The loop has to read: an event is there, or something was sent before the connection broke.
+  case read
+}
