@@ -101,6 +101,23 @@ import Testing
     #expect(problems.first?.contains("\"mutable\" and \"encodable\" exclude each other") == true)
   }
 
+  @Test func `what is selected too deep is refused, before it takes the stack`() {
+    let schema = "type Query { a: Query x: Int }"
+    func document(_ depth: Int) -> String {
+      "query A " + String(repeating: "{ a ", count: depth) + "{ x }" + String(repeating: "}", count: depth)
+    }
+    #expect(Sample.problems(document(49), schema: schema) == [])
+    #expect(
+      Sample.problems(document(50), schema: schema) == [
+        "1.graphql:1:209: error: more than 50 objects are selected within one another"
+      ])
+    #expect(Sample.problems(document(190), schema: schema).count == 1)
+    // Fragments are structs of their own.
+    let chain = (0..<2_000).map { "fragment f\($0) on Query { a { ...f\($0 + 1) } ...f\($0 + 1) @skip(if: $s) }" }
+    let fragments = "query A($s: Boolean!) { ...f0 } fragment f2000 on Query { x } " + chain.joined(separator: " ")
+    #expect(Sample.problems(fragments, schema: schema).count < 2)
+  }
+
   @Test func `labels are unique in an operation, and may be the same in others`() throws {
     let schema =
       "directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT\n" + Sample.schema

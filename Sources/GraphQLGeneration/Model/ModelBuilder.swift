@@ -31,8 +31,8 @@ struct ModelBuilder {
   /// The modules that what is being built needs.
   var modules: Set<String> = []
   private var typeSetNames: [String: String] = [:]
-  /// The keys that each fragment selects of its object, with those of its fragments.
-  private var keysOfFragments: [String: Set<String>] = [:]
+  /// How many objects are within one another in what is being built.
+  private var depth = 0
   /// The names that no type inside of another may have, as they would hide what it needs.
   private var hiddenNames: Set<String>
 
@@ -134,11 +134,23 @@ struct ModelBuilder {
 
   // MARK: - Objects
 
+  /// How many structs may be within one another: more than anyone can read, and no more than a small stack has room for.
+  private static let mostDepth = 50
+
   /// What selections of an object of a type are in Swift.
   private mutating func object(
     _ items: [SelectionCollector.Item], on type: NamedType, named name: String, hidden: Set<String>,
     documentation: String?, isRoot: Bool = false
   ) -> ObjectModel {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= Self.mostDepth else {
+      if case .set(let set, _)? = items.first {
+        problems.append(
+          documents.problem("more than \(Self.mostDepth) objects are selected within one another", at: set.location))
+      }
+      return .fragment("Never")
+    }
     let selected = SelectionCollector(items, on: type, fragments)
     typenamePlaces.formUnion(selected.places)
     if !isRoot, selected.entries.count == 1, case .spread(let group) = selected.entries[0], !group.isNarrowed,
@@ -292,7 +304,7 @@ struct ModelBuilder {
   // MARK: - Fragments that may be left out
 
   /// A key that only this fragment selects, whenever it is there; `nil` if all are selected beside it, too.
-  private mutating func witness(of fragment: FragmentSyntax, beside selected: SelectionCollector) -> String? {
+  private func witness(of fragment: FragmentSyntax, beside selected: SelectionCollector) -> String? {
     var others: Set<String> = []
     for entry in selected.entries {
       switch entry {
@@ -310,28 +322,29 @@ struct ModelBuilder {
     }.first
   }
 
-  private mutating func keys(of item: SelectionCollector.Item) -> Set<String> {
+  private func keys(of item: SelectionCollector.Item) -> Set<String> {
     switch item {
     case .set(let set, _): keys(of: set)
     case .spread(let spread, _): fragments[spread.name.text].map { keys(of: $0) } ?? []
     }
   }
 
-  private mutating func keys(of fragment: FragmentSyntax) -> Set<String> {
-    if let known = keysOfFragments[fragment.name.text] { return known }
-    let keys = keys(of: fragment.selectionSet)
-    keysOfFragments[fragment.name.text] = keys
-    return keys
-  }
+  private func keys(of fragment: FragmentSyntax) -> Set<String> { keys(of: fragment.selectionSet) }
 
-  private mutating func keys(of set: SelectionSetSyntax) -> Set<String> {
+  /// The keys that a set selects of its object, with those of its fragments.
+  private func keys(of set: SelectionSetSyntax) -> Set<String> {
     var keys: Set<String> = []
-    for selection in set.selections {
-      switch selection {
-      case .field(let field): keys.insert(field.responseName.text)
-      case .inlineFragment(let inner): keys.formUnion(self.keys(of: inner.selectionSet))
-      case .fragmentSpread(let spread):
-        if let inner = fragments[spread.name.text] { keys.formUnion(self.keys(of: inner)) }
+    var entered: Set<String> = []
+    var pending = [set]
+    while let set = pending.popLast() {
+      for selection in set.selections {
+        switch selection {
+        case .field(let field): keys.insert(field.responseName.text)
+        case .inlineFragment(let inner): pending.append(inner.selectionSet)
+        case .fragmentSpread(let spread):
+          guard entered.insert(spread.name.text).inserted, let inner = fragments[spread.name.text] else { continue }
+          pending.append(inner.selectionSet)
+        }
       }
     }
     return keys

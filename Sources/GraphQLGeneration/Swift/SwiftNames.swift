@@ -78,6 +78,10 @@ struct SwiftNames: Sendable {
 
   /// A name in which every character may stand in an identifier: labels may be any text.
   private static func identifier(_ name: String) -> String {
+    // All but labels are names already.
+    if let first = name.utf8.first, (first | 0x20) &- UInt8(ascii: "a") < 26, name.utf8.allSatisfy(\.isNameByte) {
+      return name
+    }
     if name.allSatisfy({ $0 == "_" }) { return "underscore" + name.dropFirst() }
     var result = ""
     var beginsWord = false
@@ -120,6 +124,12 @@ struct SwiftNames: Sendable {
     "JSONReader", "JSONReceived", "JSONSelection", "JSONWriter", "LiveEvent", "Observable", "Optional", "Protocol",
     "ReceivedJSON", "Self", "Sendable", "Set", "String", "Type",
   ]
+}
+
+extension UInt8 {
+  fileprivate var isNameByte: Bool {
+    (self | 0x20) &- UInt8(ascii: "a") < 26 || self &- UInt8(ascii: "0") < 10 || self == UInt8(ascii: "_")
+  }
 }
 
 /// Hands out names, each once: of two that are equal, the later gets a suffix.

@@ -6,8 +6,11 @@ struct SwiftWriter {
 
   /// Writes a line; an empty one has no indentation.
   mutating func line(_ line: String = "") {
-    if !line.isEmpty { text += String(repeating: " ", count: indentation) + line }
-    text += "\n"
+    if !line.isEmpty {
+      for _ in 0..<indentation { text.append(" ") }
+      text.append(line)
+    }
+    text.append("\n")
   }
 
   /// Writes what is in braces.
@@ -29,7 +32,7 @@ struct SwiftWriter {
   /// Writes a head, a list in parentheses, and what is behind them: in a line, if it has room for it.
   mutating func list(_ head: String, _ elements: [String], _ tail: String) {
     let whole = "\(head)(\(elements.joined(separator: ", ")))\(tail)"
-    guard indentation + whole.count > Self.lineLimit, elements.count > 0 else { return line(whole) }
+    guard indentation + whole.utf8.count > Self.lineLimit, !elements.isEmpty else { return line(whole) }
     line(head + "(")
     indented { writer in
       for (index, element) in elements.enumerated() { writer.line(element + (index < elements.count - 1 ? "," : "")) }
@@ -40,6 +43,10 @@ struct SwiftWriter {
   /// Writes a comment of documentation; whatever ends its lines in the schema, each becomes one of its own.
   mutating func documentation(_ text: String?) {
     guard let text, !text.isEmpty else { return }
+    // Most have one line, in which no character can end it.
+    if !text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x80 }), text.utf8.last != UInt8(ascii: " ") {
+      return line("/// " + text)
+    }
     let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
     for line in lines {
       let end = line.lastIndex { !$0.isWhitespace }
@@ -80,7 +87,7 @@ struct SwiftWriter {
       writer.line(pounds + "\"\"\"")
       for line in text.split(separator: "\n", omittingEmptySubsequences: false) { writer.line(String(line)) }
       let end = (["\"\"\"" + pounds] + tail).joined(separator: " ")
-      guard writer.indentation + end.count > Self.lineLimit else { return writer.line(end) }
+      guard writer.indentation + end.utf8.count > Self.lineLimit else { return writer.line(end) }
       writer.line("\"\"\"" + pounds)
       for part in tail { writer.line(part) }
     }

@@ -67,7 +67,7 @@ package struct MomentFields: JSONSelection, Decodable, Hashable, Sendable {
     type = try json.value("type")
     title = try json.optionalString("title")
     url = try json.optionalString("url")
-    photos = try json.list("photos")
+    photos = try json.strings("photos")
     createdDate = try json.string("createdDate")
     isLiked = try json.optionalBool("isLiked")
     likes = try json.optionalList("likes")

@@ -137,7 +137,7 @@ extension RepositorySession {
         isPrivate = try json.bool("isPrivate")
         stars = try json.int("stars")
         languages = try json.optionalValue("languages")
-        topics = try json.list("topics")
+        topics = try json.strings("topics")
         parent = try json.value("parent")
         issues = try json.value("issues")
       }
