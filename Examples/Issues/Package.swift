@@ -16,7 +16,9 @@ let package = Package(
         .product(name: "GraphQLClient", package: "MomentsSDK"),
         .product(name: "Stores", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
-      ]),
+        .product(name: "StrictJSON", package: "MomentsSDK"),
+      ],
+      exclude: ["graphql.json", "Operations"]),
     .executableTarget(
       name: "issues",
       dependencies: [
@@ -34,6 +36,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GraphQLClient", package: "MomentsSDK"),
         .product(name: "GraphQLClientTesting", package: "MomentsSDK"),
+        .product(name: "GraphQLGeneration", package: "MomentsSDK"),
         .product(name: "GraphQLSchema", package: "MomentsSDK"),
         .product(name: "GraphQLTesting", package: "MomentsSDK"),
         .product(name: "HTTPClientCore", package: "MomentsSDK"),

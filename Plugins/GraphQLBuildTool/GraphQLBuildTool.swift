@@ -6,56 +6,94 @@ import PackagePlugin
 /// that.
 @main
 struct GraphQLBuildTool: BuildToolPlugin {
-  /// What the plugin has to know of `graphql.json`.
-  private struct Configuration: Decodable {
-    let schema: Schema?
-
-    enum Schema: Decodable {
-      case files([String])
-      case endpoint
-
-      init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let file = try? container.decode(String.self) {
-          self = .files([file])
-        } else if let files = try? container.decode([String].self) {
-          self = .files(files)
-        } else {
-          self = .endpoint
-        }
-      }
-    }
-  }
-
   func createBuildCommands(context: PluginContext, target: any Target) async throws -> [Command] {
-    guard let target = target as? any SourceModuleTarget else { return [] }
-    let configuration = target.directoryURL.appending(path: "graphql.json")
-    guard let text = try? Data(contentsOf: configuration) else {
-      Diagnostics.error("the target '\(target.name)' has no graphql.json")
+    let folder = target.directoryURL
+    let file = folder.appending(path: "graphql.json")
+    guard let text = try? Data(contentsOf: file) else {
+      Diagnostics.error("the target '\(target.name)' has no graphql.json in its folder, \(folder.plainPath)")
       return []
     }
-    guard case .files(let schema)? = try JSONDecoder().decode(Configuration.self, from: text).schema else {
-      Diagnostics.error("\(configuration.path()): a build asks no server: name a file as \"schema\"")
+    // The tool reads it, too, and says with its place what is wrong with it.
+    let configuration = (try? JSONDecoder().decode(Configuration.self, from: text)) ?? Configuration()
+    if configuration.schema?.isEndpoint == true {
+      Diagnostics.error(
+        "\(file.plainPath): a build asks no server for its schema: write it to a file with 'graphql schema download'")
       return []
     }
-    let schemas = schema.map { URL(filePath: $0, relativeTo: target.directoryURL).standardizedFileURL }
-    let documents = target.sourceFiles.map(\.url.standardizedFileURL)
-      .filter { ["graphql", "gql"].contains($0.pathExtension) && !schemas.contains($0) }
-      .sorted { $0.path() < $1.path() }
-    let names = documents.map { $0.lastPathComponent + ".swift" } + ["Schema.graphql.swift"]
-    if let twice = Dictionary(grouping: names) { $0.lowercased() }.values.first(where: { $0.count > 1 }) {
-      Diagnostics.error("\(target.name): the files generated of two documents would be called \(twice[0]): rename one")
-      return []
-    }
+    let schemas = (configuration.schema?.paths ?? []).map { Self.file($0, in: folder) }
+    let documents = Self.documents(at: configuration.documents?.paths ?? ["."], in: folder, without: schemas)
     let output = context.pluginWorkDirectoryURL
+    var arguments = ["--config", file.plainPath, "--output", output.plainPath]
+    if let manifest = configuration.manifest {
+      // The sources may be read-only.
+      let name = URL(filePath: manifest).lastPathComponent
+      arguments += ["--manifest", output.appending(path: name).plainPath]
+    }
+    let names = FileNames.swift(ofDocuments: documents.map(\.plainPath)) + [FileNames.shared]
     return [
       .buildCommand(
         displayName: "Generating the GraphQL sessions of \(target.name)",
         executable: try context.tool(named: "graphql-generate").url,
-        arguments: ["generate", "--config", configuration.path(), "--output", output.path()]
-          + documents.map { $0.path() },
-        inputFiles: [configuration] + schemas + documents,
+        arguments: arguments + documents.map(\.plainPath),
+        inputFiles: [file] + (schemas + documents).filter { FileManager.default.fileExists(atPath: $0.plainPath) },
         outputFiles: names.map { output.appending(path: $0) })
     ]
   }
+
+  /// The documents at paths: those files, and all `.graphql` and `.gql` files in those folders, but for the schema, in the
+  /// order of their names. Whether a target's sources exclude them does not matter.
+  private static func documents(at paths: [String], in folder: URL, without schemas: [URL]) -> [URL] {
+    var seen = Set(schemas.map { $0.resolvingSymlinksInPath().plainPath })
+    var documents: [URL] = []
+    for path in paths {
+      let url = file(path, in: folder)
+      let isFolder = (try? url.resourceValues(forKeys: [.isDirectoryKey]).isDirectory) ?? false
+      for document in isFolder ? files(in: url) : [url]
+      where seen.insert(document.resolvingSymlinksInPath().plainPath).inserted {
+        documents.append(document)
+      }
+    }
+    return documents
+  }
+
+  private static func files(in folder: URL) -> [URL] {
+    let files = FileManager.default.enumerator(
+      at: folder, includingPropertiesForKeys: nil, options: [.skipsHiddenFiles])
+    return (files?.allObjects ?? []).compactMap { $0 as? URL }
+      .filter { ["graphql", "gql"].contains($0.pathExtension) }
+      .sorted { $0.plainPath < $1.plainPath }
+  }
+
+  private static func file(_ path: String, in folder: URL) -> URL {
+    (path.hasPrefix("/") ? URL(filePath: path) : folder.appending(path: path)).standardizedFileURL
+  }
+}
+
+/// What the plugin has to know of `graphql.json`.
+private struct Configuration: Decodable {
+  var schema: Paths?
+  var documents: Paths?
+  var manifest: String?
+}
+
+/// A path, or several, or where a server is.
+private struct Paths: Decodable {
+  let paths: [String]
+  let isEndpoint: Bool
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let path = try? container.decode(String.self) {
+      (paths, isEndpoint) = ([path], false)
+    } else if let paths = try? container.decode([String].self) {
+      (self.paths, isEndpoint) = (paths, false)
+    } else {
+      (paths, isEndpoint) = ([], true)
+    }
+  }
+}
+
+extension URL {
+  /// The path as programs take it: spaces are spaces.
+  fileprivate var plainPath: String { path(percentEncoded: false) }
 }

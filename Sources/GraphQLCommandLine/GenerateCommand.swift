@@ -153,7 +153,9 @@ private struct GenerationInputs {
 
   mutating func add(_ input: Input) -> GenerationSource {
     inputs[input.name] = input
-    return GenerationSource(name: input.name, bytes: input.bytes)
+    var source = GenerationSource(name: input.name, bytes: input.bytes)
+    source.alwaysHasFile = !input.isFound
+    return source
   }
 
   func finding(_ problem: GenerationProblem) -> Finding {

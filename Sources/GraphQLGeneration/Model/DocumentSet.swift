@@ -8,6 +8,10 @@ public struct GenerationSource: Hashable, Sendable {
   /// The text in UTF-8.
   public let bytes: [UInt8]
 
+  /// Whether a file is generated of a document even if it has no operation and no fragment, as a build expects it;
+  /// `false` by default.
+  public var alwaysHasFile = false
+
   /// Takes a file's text.
   public init(name: String, bytes: [UInt8]) {
     self.name = name
@@ -30,7 +34,7 @@ struct DocumentSet {
     let line: Int
   }
 
-  /// The files that have operations or fragments.
+  /// The files that have operations or fragments, and those of which a file is generated all the same.
   let files: [File]
   let syntax: DocumentSyntax
   let fragments: FragmentTable
@@ -44,8 +48,10 @@ struct DocumentSet {
     for source in sources {
       do throws(GraphQLSyntaxError) {
         let document = try DocumentSyntax(parsing: source.bytes)
-        guard document.definitions.contains(where: \.isExecutable) else { continue }
+        let isExecutable = document.definitions.contains(where: \.isExecutable)
+        guard isExecutable || source.alwaysHasFile else { continue }
         files.append(File(name: source.name, offset: text.count, line: line))
+        guard isExecutable else { continue }
         text += source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? source.bytes.dropFirst(3) : source.bytes[...]
         // The space keeps the line end from being one with that of the text before it.
         text += Array(" \n".utf8)
@@ -54,7 +60,7 @@ struct DocumentSet {
         problems.append(GenerationProblem(error.message, in: source.name, at: error.location, rule: "Syntax"))
       }
     }
-    guard !files.isEmpty else {
+    guard !text.isEmpty else {
       if problems.isEmpty { problems.append(GenerationProblem("there is no operation in any file", in: "documents")) }
       return nil
     }

@@ -9,20 +9,22 @@ extension APIClient {
   /// `progress` is called after each page, with how many have come and how many will. A request that fails ends it with
   /// a `RequestError`.
   public func issues(
-    in repository: RepositoryName, state: Issue.State? = nil, labels: [String] = [], limit: Int,
+    in repository: RepositoryName, state: IssueState? = nil, labels: [String] = [], limit: Int,
     progress: (_ count: Int, _ total: Int) -> Void = { _, _ in }
   ) async throws -> [Issue] {
     let total = Atomic(0)
-    let pager = Pager<Issue, String> { [self] cursor in
-      ListIssues(in: repository, state: state, labels: labels, first: min(limit, 100), after: cursor)
-        .data(on: self)
-        .map { data in
-          guard let issues = data.repository?.issues else { return Page([], next: nil) }
-          total.store(issues.totalCount, ordering: .relaxed)
-          return Page(
-            (issues.nodes ?? []).compactMap { $0 }, hasNextPage: issues.pageInfo.hasNextPage,
-            endCursor: issues.pageInfo.endCursor)
-        }
+    let session = ListIssuesSession(client: self)
+    let pager = Pager<Issue, String> { cursor in
+      session.listIssues(
+        owner: repository.owner, name: repository.name, states: state.map { [$0] } ?? .absent,
+        labels: labels.isEmpty ? .absent : .some(labels), first: min(limit, 100), after: cursor ?? .absent
+      ).map { data in
+        guard let issues = data.repository?.issues else { return Page([], next: nil) }
+        total.store(issues.totalCount, ordering: .relaxed)
+        return Page(
+          (issues.nodes ?? []).compactMap { $0.map(Issue.init) }, hasNextPage: issues.pageInfo.hasNextPage,
+          endCursor: issues.pageInfo.endCursor)
+      }
     }
     var state = await pager.refreshed()
     while true {

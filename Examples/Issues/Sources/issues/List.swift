@@ -36,7 +36,7 @@ struct List: APICommand {
 enum State: String, ExpressibleByArgument, CaseIterable {
   case open, closed
 
-  var value: Issue.State { self == .open ? .open : .closed }
+  var value: IssueState { self == .open ? .open : .closed }
 }
 
 extension Issue {

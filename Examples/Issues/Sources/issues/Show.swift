@@ -13,12 +13,15 @@ struct Show: APICommand {
   var number: Int
 
   func run(on client: APIClient, to output: Output) async throws {
-    guard let (issue, url, text) = try await ShowIssue(number, in: api.repository).data(on: client).value.details else {
+    let (owner, name) = (api.repository.owner, api.repository.name)
+    let data = try await ShowIssueSession(client: client).showIssue(owner: owner, name: name, number: number).value
+    guard let shown = data.repository?.issue else {
       throw ValidationError("\(api.repository) has no issue \(number).")
     }
+    let issue = Issue(shown.issueFields)
     guard !api.json else { return try output.print(json: issue) }
     output.print(issue.line)
-    output.print(url.sanitized(upTo: 500))
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) { output.print(line.sanitized()) }
+    output.print(shown.url.sanitized(upTo: 500))
+    for line in shown.bodyText.split(separator: "\n", omittingEmptySubsequences: false) { output.print(line.sanitized()) }
   }
 }

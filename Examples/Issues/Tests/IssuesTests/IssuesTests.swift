@@ -3,6 +3,7 @@ import Foundation
 import GitHubIssues
 import GraphQLClient
 import GraphQLClientTesting
+import GraphQLGeneration
 import GraphQLSchema
 import GraphQLTesting
 import HTTPClientCore
@@ -53,10 +54,26 @@ private func server(issues count: Int) throws -> TestServer {
 @Suite struct SessionTests {
   @Test func `the sessions agree with GitHub's schema`() throws {
     let check = SessionCheck(try schema(), samples: ["URI": ["https://github.example/issues/1"]])
-    let repository = try #require(RepositoryName("swiftlang/swift"))
-    let list = ListIssues(in: repository, state: .open, labels: ["bug"], first: 100, after: "x")
-    #expect(check.findings(in: ListIssues.self, variables: [list.variables]) == [])
-    #expect(check.findings(in: ShowIssue.self, variables: [ShowIssue(1, in: repository).variables]) == [])
+    let list = ListIssuesSession.Session(
+      owner: "swiftlang", name: "swift", states: .some([.open]), labels: .some(["bug"]), first: 100, after: "x")
+    #expect(check.findings(in: ListIssuesSession.Session.self, variables: [list.variables]) == [])
+    let show = ShowIssueSession.Session(owner: "swiftlang", name: "swift", number: 1)
+    #expect(check.findings(in: ShowIssueSession.Session.self, variables: [show.variables]) == [])
+  }
+
+  @Test func `the generated files are up to date`() throws {
+    let sources = folder.appending(path: "../../Sources/GitHubIssues")
+    func source(_ name: String) throws -> GenerationSource {
+      GenerationSource(name: name, bytes: Array(try Data(contentsOf: sources.appending(path: name))))
+    }
+    let configuration = try ConfigurationFile(source("graphql.json"))
+    let names = ["IssueFields", "ListIssues", "ShowIssue"].map { "Operations/\($0).graphql" }
+    let code = try Generator(configuration.generation)
+      .generate(schema: [source("../../schema.graphql")], documents: names.map(source))
+    for file in code.files {
+      let text = try? String(contentsOf: sources.appending(path: "Generated/\(file.name)"), encoding: .utf8)
+      #expect(text == file.text, "\(file.name) is not: run 'swift package generate-graphql'")
+    }
   }
 
   @Test func `a list is fetched page by page, with its progress, up to the limit`() async throws {
@@ -109,13 +126,10 @@ private func server(issues count: Int) throws -> TestServer {
     for word in ["list", "show", "label", "closed"] { #expect(script.contains(word), "\(word)") }
   }
 
-  @Test func `text of others cannot control the terminal`() throws {
-    let json = """
-      {"number": 1, "title": "\\u001b[2J", "state": "OPEN", "createdAt": "2026-01-01T00:00:00Z",
-       "author": null, "labels": null, "comments": {"totalCount": 0}}
-      """
-    let issue = try JSONCoder().decode(Issue.self, from: Data(json.utf8))
-    #expect(issue.line == "#1  \\u{1B}[2J  ghost, 0 comments")
+  @Test func `text of others cannot control the terminal`() {
+    let fields = IssueFields(
+      number: 1, title: "\u{1B}[2J", state: .known(.open), createdAt: .now, comments: .init(totalCount: 0))
+    #expect(Issue(fields).line == "#1  \\u{1B}[2J  ghost, 0 comments")
   }
 
   @Test(arguments: [

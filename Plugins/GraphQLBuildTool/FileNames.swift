@@ -1,0 +1,1 @@
+../../Sources/GraphQLGeneration/FileNames.swift
