@@ -114,6 +114,9 @@ final class GenerationOutput {
     }
 
     private static func failure(_ path: String, _ error: any Error) -> Failure {
+      // Of a folder that cannot be made, Foundation says the system's reason inside of its own.
+      let reason = (error as? CocoaError)?.underlying as? POSIXError
+      let error: any Error = reason.map { SystemError(code: $0.code.rawValue) } ?? error
       let code = (error as? SystemError)?.code ?? 0
       let isFailedOutput = [ENOSPC, EDQUOT, EFBIG, EIO].contains(code)
       return Failure(

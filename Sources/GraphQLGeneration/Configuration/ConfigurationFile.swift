@@ -99,18 +99,18 @@ private struct ConfigurationParser {
 
   mutating func parse() -> ConfigurationFile {
     var file = ConfigurationFile()
+    var parser = self
     do throws(JSONError) {
-      var parser = self
       try JSONReader.reading(source.bytes.span.bytes) { (json: inout JSONReader) throws(JSONError) in
         try parser.object(&json, keys: ConfigurationFile.keys) {
           (key: String, json: inout JSONReader, parser: inout ConfigurationParser) throws(JSONError) in
           try file.read(key, from: &json, &parser)
         }
       }
-      self = parser
     } catch {
-      report(error.reason + (error.path.isEmpty ? "" : " at \"\(error.pathText)\""), at: error.offset)
+      parser.report(error.reason + (error.path.isEmpty ? "" : " at \"\(error.pathText)\""), at: error.offset)
     }
+    self = parser
     return file
   }
 
