@@ -44,6 +44,8 @@ struct CheckedSession {
       CheckedSession(check, ViewerAliasesSession.Session()),
       CheckedSession(check, RootFragmentSession.Session()),
       CheckedSession(check, ViewerTwiceSession.Session()),
+      CheckedSession(check, ViewerPartsSession.Session(long: true)),
+      CheckedSession(check, FeedPartsSession.Session(long: true)),
       CheckedSession(check, NodeSession.Session(id: "1")),
       CheckedSession(check, NodeTypenameSession.Session(id: "1")),
       CheckedSession(check, NodeKindsSession.Session(ids: ["1"])),

@@ -38,6 +38,20 @@ import Testing
     #expect(friends.contains("let name: String\n"))
   }
 
+  @Test func `an object that may be left out is read if it is complete, as a fragment may select another part of it`()
+    throws
+  {
+    let text = try Sample.text(
+      "query A($a: Boolean!) { user(id: 1) @include(if: $a) { name } users @skip(if: $a) { id } ...f } fragment f on Query { user(id: 1) { id } }"
+    )
+    let data = text.declaration("struct ResponseData:")
+    #expect(data.contains(#"user = try json.valueIfComplete("user")"#))
+    #expect(data.contains(#"users = try json.listIfComplete("users")"#))
+    #expect(
+      try Sample.text("query A($a: Boolean!) { users { __typename @skip(if: $a) } }").contains(
+        "json.optionalTypename()"))
+  }
+
   @Test func `what is selected under one condition is there together`() throws {
     let text = try Sample.text("query A($a: Boolean!) { user(id: 1) { friends @include(if: $a) { id name } } }")
     #expect(text.declaration("struct User:").contains("let friends: [Friends]?\n"))

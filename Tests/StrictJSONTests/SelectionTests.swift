@@ -169,9 +169,48 @@ import Testing
     #expect(try Sometimes(json: text) == Sometimes(id: 1, named: isThere ? Named(name: "n", a: 2) : nil, last: 4))
   }
 
-  @Test func `a fragment that is there is read strictly`() throws {
-    let error = try #require(throws: JSONError.self) { try Sometimes(json: #"{"id":1,"name":"n","inner":{}}"#) }
-    #expect(error.description == "At inner.a (byte 28): a value is missing")
+  @Test func `a fragment of which a member is missing was left out, and any other fault is an error`() throws {
+    #expect(try Sometimes(json: #"{"id":1,"name":"n","inner":{}}"#) == Sometimes(id: 1, named: nil, last: nil))
+    #expect(try Sometimes(json: #"{"id":1,"name":"n","last":4}"#) == Sometimes(id: 1, named: nil, last: 4))
+    let error = try #require(throws: JSONError.self) { try Sometimes(json: #"{"id":1,"name":"n","inner":{"a":"x"}}"#) }
+    #expect(error.description == "At inner.a (byte 33): expected a whole number, found a string")
+  }
+
+  private struct Objects: JSONSelection, Equatable {
+    let inner: Named.Inner?
+    let list: [Named.Inner]?
+    let rows: [[Named.Inner]]?
+    let last: Int
+
+    init(inner: Named.Inner?, list: [Named.Inner]?, rows: [[Named.Inner]]?, last: Int) {
+      (self.inner, self.list, self.rows, self.last) = (inner, list, rows, last)
+    }
+
+    init(selecting json: inout JSONReader) throws(JSONError) {
+      inner = try json.valueIfComplete("inner")
+      list = try json.listIfComplete("list")
+      rows = try json.valueIfComplete("rows")
+      last = try json.int("last")
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"inner":{"a":1},"list":[{"a":1}],"rows":[[{"a":1}]],"last":2}"#, true),
+    (#"{"last":2,"rows":[[{"a":1}]],"list":[{"a":1}],"inner":{"a":1}}"#, true),
+    (#"{"inner":{"b":[1]},"list":[{"b":1}],"rows":[[],[{"b":{}}]],"last":2}"#, false),
+    (#"{"last":2,"rows":[[{"b":{}}]],"list":[{"b":1}],"inner":{"b":1}}"#, false), (#"{"last":2}"#, false),
+    (#"{"inner":null,"list":null,"rows":null,"last":2}"#, false),
+  ])
+  func `an object that may be left out is there if it is complete, also where a fragment selects another part of it`(
+    text: String, isThere: Bool
+  ) throws {
+    let inner = Named.Inner(a: 1)
+    let expected =
+      isThere
+      ? Objects(inner: inner, list: [inner], rows: [[inner]], last: 2)
+      : Objects(inner: nil, list: nil, rows: nil, last: 2)
+    #expect(try Objects(json: text) == expected)
+    #expect(throws: JSONError.self) { try Objects(json: #"{"inner":{"a":"x"},"last":2}"#) }
   }
 
   private struct Complete: JSONSelection {
@@ -212,6 +251,24 @@ import Testing
       kind = try json.fragment()
       named = try json.fragment(ifType: ["Named", "Other"])
     }
+  }
+
+  private struct Maybe: JSONSelection {
+    let __typename: String?
+    let named: Named?
+
+    init(selecting json: inout JSONReader) throws(JSONError) {
+      __typename = try json.optionalTypename()
+      named = try json.fragment(ifType: ["Named"])
+    }
+  }
+
+  @Test func `a name of the type that may be left out is read once more where it is needed`() throws {
+    let maybe = try Maybe(json: #"{"__typename":"Future"}"#)
+    #expect(maybe.__typename == "Future")
+    #expect(maybe.named == nil)
+    #expect(try Maybe(json: #"{"x":1,"__typename":"Named","inner":{"a":1},"name":"n"}"#).named != nil)
+    #expect(try [Maybe].init(json: "[]").isEmpty)
   }
 
   @Test(arguments: [

@@ -255,7 +255,12 @@ struct ModelBuilder {
     }
     var shape = ValueShape(field.type, leaf, nonNullLevels: levels)
     if group.isConditional { shape = shape.optional }
-    let reading = group.key == "__typename" && !group.isConditional ? "try json.typename()" : shape.reading(group.key)
+    var reading = shape.reading(group.key)
+    if group.key == "__typename" {
+      reading = group.isConditional ? "try json.optionalTypename()" : "try json.typename()"
+    } else if group.isConditional, named.kind.isComposite {
+      reading = shape.readingIfComplete(group.key)
+    }
     model.properties.append(
       PropertyModel(
         name: name, type: shape.type, reading: reading, defaultValue: shape.isOptional ? "nil" : nil,
@@ -288,7 +293,7 @@ struct ModelBuilder {
       reading = "try json.fragment(ifType: \(typeSet(of: condition, within: type)))"
     }
     if group.isConditional {
-      // What is narrowed is told by its keys, too, if it may be left out.
+      // One that is narrowed is told by its keys, too.
       let key = witness(of: group.fragment, beside: selected)
       reading = key.map { "try json.fragment(ifHas: \"\($0)\")" } ?? "try json.fragmentIfComplete()"
     }

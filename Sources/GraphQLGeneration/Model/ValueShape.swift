@@ -63,6 +63,12 @@ indirect enum ValueShape {
     return value.value(key, "optional")
   }
 
+  /// The expression that reads a member which is an object, or lists of objects, and may be left out.
+  func readingIfComplete(_ key: String) -> String {
+    if case .null(.list(.leaf)) = self { return "try json.listIfComplete(\"\(key)\")" }
+    return "try json.valueIfComplete(\"\(key)\")"
+  }
+
   private func value(_ key: String, _ prefix: String) -> String {
     func call(_ reader: String, _ closure: String = "") -> String {
       let name =

@@ -97,8 +97,8 @@ extension JSONReader {
 
   /// Reads a list. This is compiled once for all types, so that an array is made once, when all items are there: each time that
   /// it grows, the runtime looks up its type.
-  @inline(never)
-  private mutating func list<Item: JSONDecodable>() throws(JSONError) -> [Item] {
+  @usableFromInline @inline(never)
+  mutating func list<Item: JSONDecodable>() throws(JSONError) -> [Item] {
     try beginArray()
     guard try nextElement() else { return [] }
     var items = UnsafeMutablePointer<Item>.allocate(capacity: 4)
@@ -124,6 +124,55 @@ extension JSONReader {
       buffer.baseAddress?.moveInitialize(from: items, count: count)
       initialized = count
     }
+  }
+}
+
+/// For objects that `@include` or `@skip` may leave out. That there is a value proves nothing: a fragment beside the field may
+/// select it, too, and another part of it. So it is `nil` if a member of it is missing.
+extension JSONReader {
+  /// An object, or lists of objects, or `nil`.
+  @inlinable @inline(never)
+  public mutating func valueIfComplete<Value: JSONDecodable>(_ key: StaticString) throws(JSONError) -> Value? {
+    guard try findMemberValue(key) else { return nil }
+    let place = ValuePlace(of: self)
+    do throws(JSONError) {
+      return try Value(from: &self)
+    } catch {
+      try pass(place, after: error)
+      return nil
+    }
+  }
+
+  /// A list of objects, or `nil`.
+  @inlinable @inline(never)
+  public mutating func listIfComplete<Item: JSONDecodable>(_ key: StaticString) throws(JSONError) -> [Item]? {
+    guard try findMemberValue(key) else { return nil }
+    let place = ValuePlace(of: self)
+    do throws(JSONError) {
+      return try list()
+    } catch {
+      try pass(place, after: error)
+      return nil
+    }
+  }
+
+  /// Where a value begins.
+  @frozen @usableFromInline
+  struct ValuePlace {
+    @usableFromInline let position: UnsafePointer<UInt8>
+    @usableFromInline let depth: Int
+
+    @inlinable
+    init(of json: borrowing JSONReader) {
+      (position, depth) = (json.position, json.depth)
+    }
+  }
+
+  /// Skips a value of which a member is missing; throws any other error.
+  @usableFromInline @inline(never)
+  mutating func pass(_ place: ValuePlace, after error: JSONError) throws(JSONError) {
+    guard case .missing = error.kind else { throw error }
+    try skip(from: place.position, depth: place.depth)
   }
 }
 
@@ -175,32 +224,36 @@ extension JSONReader {
     return try Fragment(selecting: &self)
   }
 
-  /// The members that a fragment selects; `nil` if the object has no member with a key that only the fragment selects, as
-  /// `@include` and `@skip` left it out.
+  /// The members that a fragment selects; `nil` if one of them is missing: for a fragment that `@include` or `@skip` may
+  /// leave out.
+  ///
+  /// - Parameter key: A member that a fragment always selects: if it is missing, nothing else is tried. That it is there proves
+  ///   nothing, since others may select it, too.
   @inline(never)
   public mutating func fragment<Fragment: JSONSelection>(ifHas key: StaticString) throws(JSONError) -> Fragment? {
     object.flags.insert(.isShared)
     let (place, wasFirst) = (position, isFirst)
     let next = object.flags.contains(.isIndexed) ? note?.next : nil
-    let isIncluded = try seek(key)
+    let mayBeThere = try seek(key)
     position = place
     isFirst = wasFirst
     if let next { expectMember(next) }
-    return isIncluded ? try Fragment(selecting: &self) : nil
+    return mayBeThere ? try fragmentIfComplete() : nil
   }
 
   /// The members that a fragment selects; `nil` if one of them is missing: for a fragment that `@include` or `@skip` may
-  /// leave out, and of which every member is selected beside it, too.
+  /// leave out, and of which nothing says whether they did.
   @inline(never)
   public mutating func fragmentIfComplete<Fragment: JSONSelection>() throws(JSONError) -> Fragment? {
     object.flags.insert(.isShared)
-    if !object.flags.contains(.isIndexed) { try indexMembers() }
-    let level = depth
+    let (place, wasFirst, level) = (position, isFirst, depth)
     do throws(JSONError) {
       return try Fragment(selecting: &self)
     } catch {
       guard case .missing = error.kind else { throw error }
       depth = level
+      // Once the object is indexed, its members are found from wherever the reader is.
+      if !object.flags.contains(.isIndexed) { (position, isFirst) = (place, wasFirst) }
       return nil
     }
   }
@@ -208,7 +261,17 @@ extension JSONReader {
   /// The members that a fragment selects; `nil` if the object is of none of the types that the fragment is for.
   @inline(never)
   public mutating func fragment<Fragment: JSONSelection>(ifType types: Set<String>) throws(JSONError) -> Fragment? {
-    try types.contains(typename()) ? fragment() : nil
+    object.flags.insert(.isShared)
+    return try types.contains(typename()) ? fragment() : nil
+  }
+
+  /// The name of the object's type, or `nil` if it is left out.
+  @inline(never)
+  public mutating func optionalTypename() throws(JSONError) -> String? {
+    guard note?.typename == nil else { return try typename() }
+    guard try seek("__typename") else { return nil }
+    noteTypename()
+    return try readName()
   }
 
   /// The name of the object's type: its `__typename`.

@@ -70,7 +70,7 @@ package struct MomentFields: JSONSelection, Decodable, Hashable, Sendable {
     photos = try json.strings("photos")
     createdDate = try json.string("createdDate")
     isLiked = try json.optionalBool("isLiked")
-    likes = try json.optionalList("likes")
+    likes = try json.listIfComplete("likes")
   }
 
   package struct UserDetails: JSONSelection, Hashable, Sendable {

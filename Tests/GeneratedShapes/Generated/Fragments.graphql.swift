@@ -397,3 +397,191 @@ package struct Discussion: JSONSelection, Decodable, JSONReceived, Equatable, Se
     received = try json.received()
   }
 }
+
+package struct UserStatus: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
+  /// The text of the fragment, without the fragments that it uses.
+  package static let document: GraphQLDocument =
+    """
+    fragment UserStatus on User { status { emoji } ...UserName @include(if: $long) }
+    """
+
+  package let status: Status?
+
+  /// What `UserName` selects, if it is there.
+  package let userName: UserName?
+
+  /// What it was read from, if it was read.
+  package let received: ReceivedJSON
+
+  package init(status: Status? = nil, userName: UserName? = nil) {
+    self.status = status
+    self.userName = userName
+    received = .none
+  }
+
+  package init(selecting json: inout JSONReader) throws(JSONError) {
+    status = try json.optionalValue("status")
+    userName = try json.fragment(ifHas: "login")
+    received = try json.received()
+  }
+
+  package struct Status: JSONSelection, Equatable, Sendable {
+    package let emoji: String?
+
+    package init(emoji: String? = nil) {
+      self.emoji = emoji
+    }
+
+    package init(selecting json: inout JSONReader) throws(JSONError) {
+      emoji = try json.optionalString("emoji")
+    }
+  }
+}
+
+package struct UserName: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
+  /// The text of the fragment, without the fragments that it uses.
+  package static let document: GraphQLDocument =
+    """
+    fragment UserName on User { login name }
+    """
+
+  package let login: String
+  package let name: String?
+
+  /// What it was read from, if it was read.
+  package let received: ReceivedJSON
+
+  package init(login: String, name: String? = nil) {
+    self.login = login
+    self.name = name
+    received = .none
+  }
+
+  package init(selecting json: inout JSONReader) throws(JSONError) {
+    login = try json.string("login")
+    name = try json.optionalString("name")
+    received = try json.received()
+  }
+}
+
+package struct UserFollowers: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
+  /// The text of the fragment, without the fragments that it uses.
+  package static let document: GraphQLDocument =
+    """
+    fragment UserFollowers on User { followers { id } name @skip(if: $long) }
+    """
+
+  package let followers: [Followers]
+  package let name: String?
+
+  /// What it was read from, if it was read.
+  package let received: ReceivedJSON
+
+  package init(followers: [Followers], name: String? = nil) {
+    self.followers = followers
+    self.name = name
+    received = .none
+  }
+
+  package init(selecting json: inout JSONReader) throws(JSONError) {
+    followers = try json.list("followers")
+    name = try json.optionalString("name")
+    received = try json.received()
+  }
+
+  package struct Followers: JSONSelection, Equatable, Sendable {
+    package let id: String
+
+    package init(id: String) {
+      self.id = id
+    }
+
+    package init(selecting json: inout JSONReader) throws(JSONError) {
+      id = try json.id("id")
+    }
+  }
+}
+
+package struct FeedOfAll: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
+  /// The text of the fragment, without the fragments that it uses.
+  package static let document: GraphQLDocument =
+    """
+    fragment FeedOfAll on Query { feed(first: 1) { __typename ... on Pinnable { __typename } ... on Comment { body } } }
+    """
+
+  package let feed: [Feed]
+
+  /// What it was read from, if it was read.
+  package let received: ReceivedJSON
+
+  package init(feed: [Feed]) {
+    self.feed = feed
+    received = .none
+  }
+
+  package init(selecting json: inout JSONReader) throws(JSONError) {
+    feed = try json.list("feed")
+    received = try json.received()
+  }
+
+  package struct Feed: JSONSelection, Equatable, Sendable {
+    /// The object as a `Pinnable`, if it is one.
+    package let asPinnable: AsPinnable?
+
+    /// Which type it is of, and what is selected of that.
+    package let kind: Kind
+
+    package init(asPinnable: AsPinnable? = nil, kind: Kind) {
+      self.asPinnable = asPinnable
+      self.kind = kind
+    }
+
+    package init(selecting json: inout JSONReader) throws(JSONError) {
+      asPinnable = try json.fragment(ifType: PossibleTypes.pinnable)
+      kind = try json.fragment()
+    }
+
+    /// What is selected of an object that is a `Pinnable`.
+    package struct AsPinnable: JSONSelection, Equatable, Sendable {
+      /// The name of its type.
+      package let __typename: String
+
+      package init(__typename: String) {
+        self.__typename = __typename
+      }
+
+      package init(selecting json: inout JSONReader) throws(JSONError) {
+        __typename = try json.typename()
+      }
+    }
+
+    /// The types that an object can be of, each with what is selected of it.
+    package enum Kind: JSONSelection, Equatable, Sendable {
+      /// A `Comment`.
+      case comment(Comment)
+
+      /// Any other type, of which only what is common to all is selected.
+      case other(String)
+
+      package init(selecting json: inout JSONReader) throws(JSONError) {
+        let typename = try json.typename()
+        switch typename {
+        case "Comment": self = .comment(try json.fragment())
+        default: self = .other(typename)
+        }
+      }
+
+      package struct Comment: JSONSelection, Equatable, Sendable {
+        package let body: String
+
+        package init(body: String) {
+          self.body = body
+        }
+
+        package init(selecting json: inout JSONReader) throws(JSONError) {
+          body = try json.string("body")
+        }
+      }
+    }
+  }
+}

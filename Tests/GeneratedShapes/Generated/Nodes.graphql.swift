@@ -569,8 +569,8 @@ extension NodeCommentableSession {
       package init(selecting json: inout JSONReader) throws(JSONError) {
         __typename = try json.typename()
         id = try json.id("id")
-        discussion = try json.fragment(ifType: PossibleTypes.commentable)
-        asCommentable = try json.fragment(ifType: PossibleTypes.commentable)
+        discussion = try json.fragment(ifType: PossibleTypes.pinnable)
+        asCommentable = try json.fragment(ifType: PossibleTypes.pinnable)
       }
 
       /// What is selected of an object that is a `Commentable`.

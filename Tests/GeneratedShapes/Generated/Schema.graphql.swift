@@ -237,7 +237,7 @@ package indirect enum UserBy: JSONInputObject, Equatable, Sendable {
 
 /// The objects that abstract types can be, which fragments ask for.
 enum PossibleTypes {
+  static let pinnable: Set<String> = ["Issue"]
   static let `actor`: Set<String> = ["Bot", "Organization", "User"]
-  static let commentable: Set<String> = ["Issue"]
   static let node: Set<String> = ["Issue", "Repository"]
 }

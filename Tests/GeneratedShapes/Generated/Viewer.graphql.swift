@@ -468,7 +468,7 @@ extension ViewerConditionalSession {
         score = try json.optionalDouble("score")
         userFields = try json.fragment(ifHas: "id")
         role = try json.optionalValue("role")
-        status = try json.optionalValue("status")
+        status = try json.valueIfComplete("status")
         always = try json.string("always")
       }
 
@@ -863,6 +863,265 @@ extension ViewerTwiceSession {
           emoji = try json.optionalString("emoji")
           message = try json.optionalString("message")
         }
+      }
+    }
+  }
+}
+
+/// Runs the query `ViewerParts`, from any source.
+package protocol ViewerPartsSessionType: Sendable {
+  /// A cold stream of one complete response; each subscriber makes a new request.
+  func viewerParts(long: Bool) -> Observable<ViewerPartsSession.ResponseData>
+}
+
+/// Runs the query `ViewerParts` on a GraphQL server.
+package struct ViewerPartsSession: ViewerPartsSessionType {
+  /// What the server sends.
+  package typealias Response = GraphQLResponse<ResponseData>
+
+  private let sessionHandler: @Sendable (Session) -> Observable<Response>
+
+  /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
+  package init(sessionHandler: @escaping @Sendable (Session) -> Observable<Response>) {
+    self.sessionHandler = sessionHandler
+  }
+
+  /// Sends requests through a client.
+  package init(client: APIClient) {
+    self.init { $0.post(on: client) }
+  }
+
+  /// A cold stream of one complete response; each subscriber makes a new request. Any GraphQL error fails it.
+  package func viewerParts(long: Bool) -> Observable<ResponseData> {
+    .deferred {
+      let session = Session(long: long)
+      return sessionHandler(session).map { try session.data(of: $0) }
+    }
+  }
+}
+
+extension ViewerPartsSession {
+  /// The request.
+  package struct Session: GraphQLSession {
+    /// The type of `data`.
+    package typealias ResponseData = ViewerPartsSession.ResponseData
+
+    /// The variables of the operation.
+    package struct Variables: JSONInputObject, Equatable, Sendable {
+      package var long: Bool
+
+      package init(long: Bool) {
+        self.long = long
+      }
+
+      package func encode(to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("long", long)
+        json.endObject()
+      }
+    }
+
+    /// The document.
+    package static let query: GraphQLDocument =
+      """
+      query ViewerParts($long: Boolean!) { viewer { login ...UserStatus status @include(if: $long) { message } followers @skip(if: $long) { name } ...UserFollowers } }
+      """ + UserStatus.document + UserName.document + UserFollowers.document
+
+    /// The variables of this request.
+    package let variables: Variables
+
+    /// How to treat errors beside data.
+    package let errorPolicy: GraphQLErrorPolicy
+
+    /// Makes a request.
+    package init(long: Bool, errorPolicy: GraphQLErrorPolicy = .none) {
+      variables = Variables(long: long)
+      self.errorPolicy = errorPolicy
+    }
+  }
+
+  /// The `data` of the response.
+  package struct ResponseData: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
+    /// The account that asks.
+    package let viewer: Viewer
+
+    /// What it was read from, if it was read.
+    package let received: ReceivedJSON
+
+    package init(viewer: Viewer) {
+      self.viewer = viewer
+      received = .none
+    }
+
+    package init(selecting json: inout JSONReader) throws(JSONError) {
+      viewer = try json.value("viewer")
+      received = try json.received()
+    }
+
+    package struct Viewer: JSONSelection, Equatable, Sendable {
+      package let login: String
+
+      /// What `UserStatus` selects.
+      package let userStatus: UserStatus
+      package let status: Status?
+      package let followers: [Followers]?
+
+      /// What `UserFollowers` selects.
+      package let userFollowers: UserFollowers
+
+      package init(
+        login: String,
+        userStatus: UserStatus,
+        status: Status? = nil,
+        followers: [Followers]? = nil,
+        userFollowers: UserFollowers
+      ) {
+        self.login = login
+        self.userStatus = userStatus
+        self.status = status
+        self.followers = followers
+        self.userFollowers = userFollowers
+      }
+
+      package init(selecting json: inout JSONReader) throws(JSONError) {
+        login = try json.string("login")
+        userStatus = try json.fragment()
+        status = try json.valueIfComplete("status")
+        followers = try json.listIfComplete("followers")
+        userFollowers = try json.fragment()
+      }
+
+      package struct Status: JSONSelection, Equatable, Sendable {
+        package let message: String?
+
+        package init(message: String? = nil) {
+          self.message = message
+        }
+
+        package init(selecting json: inout JSONReader) throws(JSONError) {
+          message = try json.optionalString("message")
+        }
+      }
+
+      package struct Followers: JSONSelection, Equatable, Sendable {
+        package let name: String?
+
+        package init(name: String? = nil) {
+          self.name = name
+        }
+
+        package init(selecting json: inout JSONReader) throws(JSONError) {
+          name = try json.optionalString("name")
+        }
+      }
+    }
+  }
+}
+
+/// Runs the query `FeedParts`, from any source.
+package protocol FeedPartsSessionType: Sendable {
+  /// A cold stream of one complete response; each subscriber makes a new request.
+  func feedParts(long: Bool) -> Observable<FeedPartsSession.ResponseData>
+}
+
+/// Runs the query `FeedParts` on a GraphQL server.
+package struct FeedPartsSession: FeedPartsSessionType {
+  /// What the server sends.
+  package typealias Response = GraphQLResponse<ResponseData>
+
+  private let sessionHandler: @Sendable (Session) -> Observable<Response>
+
+  /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
+  package init(sessionHandler: @escaping @Sendable (Session) -> Observable<Response>) {
+    self.sessionHandler = sessionHandler
+  }
+
+  /// Sends requests through a client.
+  package init(client: APIClient) {
+    self.init { $0.post(on: client) }
+  }
+
+  /// A cold stream of one complete response; each subscriber makes a new request. Any GraphQL error fails it.
+  package func feedParts(long: Bool) -> Observable<ResponseData> {
+    .deferred {
+      let session = Session(long: long)
+      return sessionHandler(session).map { try session.data(of: $0) }
+    }
+  }
+}
+
+extension FeedPartsSession {
+  /// The request.
+  package struct Session: GraphQLSession {
+    /// The type of `data`.
+    package typealias ResponseData = FeedPartsSession.ResponseData
+
+    /// The variables of the operation.
+    package struct Variables: JSONInputObject, Equatable, Sendable {
+      package var long: Bool
+
+      package init(long: Bool) {
+        self.long = long
+      }
+
+      package func encode(to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("long", long)
+        json.endObject()
+      }
+    }
+
+    /// The document.
+    package static let query: GraphQLDocument =
+      """
+      query FeedParts($long: Boolean!) { feed(first: 1) @include(if: $long) { __typename } ...FeedOfAll }
+      """ + FeedOfAll.document
+
+    /// The variables of this request.
+    package let variables: Variables
+
+    /// How to treat errors beside data.
+    package let errorPolicy: GraphQLErrorPolicy
+
+    /// Makes a request.
+    package init(long: Bool, errorPolicy: GraphQLErrorPolicy = .none) {
+      variables = Variables(long: long)
+      self.errorPolicy = errorPolicy
+    }
+  }
+
+  /// The `data` of the response.
+  package struct ResponseData: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
+    package let feed: [Feed]?
+
+    /// What `FeedOfAll` selects.
+    package let feedOfAll: FeedOfAll
+
+    /// What it was read from, if it was read.
+    package let received: ReceivedJSON
+
+    package init(feed: [Feed]? = nil, feedOfAll: FeedOfAll) {
+      self.feed = feed
+      self.feedOfAll = feedOfAll
+      received = .none
+    }
+
+    package init(selecting json: inout JSONReader) throws(JSONError) {
+      feed = try json.listIfComplete("feed")
+      feedOfAll = try json.fragment()
+      received = try json.received()
+    }
+
+    package struct Feed: JSONSelection, Equatable, Sendable {
+      /// The name of its type.
+      package let __typename: String
+
+      package init(__typename: String) {
+        self.__typename = __typename
+      }
+
+      package init(selecting json: inout JSONReader) throws(JSONError) {
+        __typename = try json.typename()
       }
     }
   }
