@@ -48,6 +48,17 @@ let package = Package(
         .product(name: "GraphQLTesting", package: "MomentsSDK"),
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
+      name: "GenerateBenchmarks",
+      dependencies: [
+        "Measuring",
+        .product(name: "Moments", package: "Moments"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "StrictJSON", package: "MomentsSDK"),
+      ],
+      exclude: ["Operations", "graphql.json", "schema.graphql"],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(
       name: "BenchmarkSupport",
       dependencies: [

@@ -163,7 +163,8 @@ public struct Generator: Hashable, Sendable {
       let document = text.text(of: operation.syntax.node)
       writers[file].line()
       emitter.session(operation, document: document, fragments: operation.fragments, &writers[file])
-      modules[file].formUnion(operation.modules.union(["GraphQLClient", "Streams", "StrictJSON"]))
+      modules[file].formUnion(operation.modules.union(["GraphQLClient", "Streams"]))
+      if operation.readsOrWritesJSON { modules[file].insert("StrictJSON") }
       if operation.hasUploads { modules[file].insert("HTTPClientCore") }
       let whole = [document] + operation.fragments.compactMap { fragmentTexts[$0] }
       operations.append(
@@ -202,17 +203,23 @@ public struct Generator: Hashable, Sendable {
       emitter.typeSets(model.typeSets, &writer)
     }
     var modules: Set<String> = Set(model.inputs.flatMap(\.modules))
-    if !model.inputs.isEmpty || model.enums.contains(where: \.isInput) { modules.insert("StrictJSON") }
+    if model.inputs.contains(where: { !$0.hasUploads }) { modules.insert("StrictJSON") }
+    let conformances: Set = model.enums.contains(where: \.isInput) ? ["StrictJSON"] : []
     if model.inputs.contains(where: \.needsClient) { modules.insert("GraphQLClient") }
-    return file(Self.sharedFile, modules, writer.text, emitter)
+    return file(Self.sharedFile, modules, conformances: conformances, writer.text, emitter)
   }
 
-  private func file(_ name: String, _ modules: Set<String>, _ body: String, _ emitter: SwiftEmitter) -> GeneratedFile {
+  /// - Parameters:
+  ///   - modules: Those whose types what is declared shows.
+  ///   - conformances: Those of which it has protocols.
+  private func file(
+    _ name: String, _ modules: Set<String>, conformances: Set<String> = [], _ body: String, _ emitter: SwiftEmitter
+  ) -> GeneratedFile {
     var writer = SwiftWriter()
     writer.line(Self.marker)
-    if !modules.isEmpty {
+    if !modules.union(conformances).isEmpty {
       writer.line()
-      emitter.imports(modules, &writer)
+      emitter.imports(modules, conformances: conformances, &writer)
     }
     return GeneratedFile(name: name, text: writer.text + body)
   }

@@ -35,6 +35,12 @@ struct OperationModel {
   /// The modules that types of its scalars are from.
   let modules: Set<String>
 
+  /// Whether types of its own are read from JSON or written as JSON.
+  var readsOrWritesJSON: Bool {
+    if case .own = data { return true }
+    return variables.map { !$0.hasUploads } ?? false
+  }
+
   /// Whether files may be sent.
   var hasUploads: Bool { variables?.hasUploads ?? false }
 }

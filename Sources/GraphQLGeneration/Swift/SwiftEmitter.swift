@@ -20,10 +20,13 @@ struct SwiftEmitter {
     self.configuration = configuration
   }
 
-  /// The imports of a file: what is generated shows their types to whoever can see it.
-  func imports(_ modules: Set<String>, _ writer: inout SwiftWriter) {
-    let word = configuration.access == .internal ? "import" : configuration.access.rawValue + " import"
-    for module in modules.sorted() { writer.line("\(word) \(module)") }
+  /// The imports of a file: what is generated shows their types to whoever can see it. A conformance alone shows a protocol
+  /// only to other packages, and the compiler warns of an import that shows more than that.
+  func imports(_ modules: Set<String>, conformances: Set<String>, _ writer: inout SwiftWriter) {
+    for module in modules.union(conformances).sorted() {
+      let isShown = modules.contains(module) || configuration.access == .public
+      writer.line("\(isShown ? access : "")import \(module)")
+    }
   }
 
   // MARK: - Operations

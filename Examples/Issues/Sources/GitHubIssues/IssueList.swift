@@ -1,4 +1,4 @@
-public import GraphQLClient
+package import GraphQLClient
 import Stores
 import Streams
 import Synchronization
@@ -8,7 +8,7 @@ extension APIClient {
   ///
   /// `progress` is called after each page, with how many have come and how many will. A request that fails ends it with
   /// a `RequestError`.
-  public func issues(
+  package func issues(
     in repository: RepositoryName, state: IssueState? = nil, labels: [String] = [], limit: Int,
     progress: (_ count: Int, _ total: Int) -> Void = { _, _ in }
   ) async throws -> [Issue] {

@@ -1,17 +1,17 @@
 /// A repository's name: `owner/name`.
-public struct RepositoryName: Hashable, Sendable, LosslessStringConvertible {
+package struct RepositoryName: Hashable, Sendable, LosslessStringConvertible {
   /// The user or the organisation.
-  public let owner: String
+  package let owner: String
   /// The repository.
-  public let name: String
+  package let name: String
 
   /// Takes `owner/name`; `nil` for anything else.
-  public init?(_ description: String) {
+  package init?(_ description: String) {
     let parts = description.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
     (owner, name) = (parts[0], parts[1])
   }
 
   /// The name as it was given.
-  public var description: String { "\(owner)/\(name)" }
+  package var description: String { "\(owner)/\(name)" }
 }

@@ -22,6 +22,8 @@ struct Show: APICommand {
     guard !api.json else { return try output.print(json: issue) }
     output.print(issue.line)
     output.print(shown.url.sanitized(upTo: 500))
-    for line in shown.bodyText.split(separator: "\n", omittingEmptySubsequences: false) { output.print(line.sanitized()) }
+    for line in shown.bodyText.split(separator: "\n", omittingEmptySubsequences: false) {
+      output.print(line.sanitized())
+    }
   }
 }

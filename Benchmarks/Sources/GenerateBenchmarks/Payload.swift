@@ -1,0 +1,1 @@
+../JSONBenchmarks/Payload.swift

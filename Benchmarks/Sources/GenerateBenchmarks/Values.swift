@@ -1,0 +1,1 @@
+../JSONBenchmarks/Values.swift
