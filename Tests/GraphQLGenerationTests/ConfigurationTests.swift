@@ -79,6 +79,10 @@ import Testing
       ])
   }
 
+  @Test func `what was wrong before a value that ends the reading is said, too`() {
+    #expect(problems(#"{"schemma": "a", "scalars": {"A": 3}}"#).count == 2)
+  }
+
   @Test func `a value that does not fit is an error with its place`() {
     #expect(
       problems("{\n\"access\": \"open\"}") == [

@@ -48,6 +48,15 @@ import Testing
     }
   }
 
+  @Test func `a field that is written as its type would be leaves the name to the property`() throws {
+    let schema =
+      "type Query { Data: Data Kind: I } type Data { Data: Data id: ID } interface I { id: ID } type A implements I { id: ID }"
+    let text = try Sample.text("query Q { Data { Data { id } } Kind { ... on A { id } } }", schema: schema)
+    #expect(text.contains("let Data: DataObject?\n"))
+    #expect(text.contains("struct DataObject: JSONSelection"))
+    #expect(text.contains("let Kind: KindObject?\n"))
+  }
+
   @Test func `types of the module that would have one name are told apart by what they are`() throws {
     let schema =
       "type Query { role: Role observable: Observable a(role: String_, in: role): Int } enum Role { A } enum Observable { B } input String_ { a: Int } input role { a: Int }"

@@ -159,14 +159,15 @@ struct ModelBuilder {
       return .fragment(fragmentName(group.fragment.name.text))
     }
     var members = NameScope(memberNames)
-    var types = NameScope(hidden)
-    var model = StructModel(name: name, documentation: documentation)
-    let kindName = selected.kinds.isEmpty ? "" : types.take("Kind")
     // Fields have their names before what is named here.
     var properties: [Int: String] = [:]
     for (index, entry) in selected.entries.enumerated() {
       if case .field(let group) = entry { properties[index] = members.take(names.member(group.key)) }
     }
+    // A field may be written as a type is.
+    var types = NameScope(hidden.union(properties.values))
+    var model = StructModel(name: name, documentation: documentation)
+    let kindName = selected.kinds.isEmpty ? "" : types.take("Kind")
     for (index, entry) in selected.entries.enumerated() {
       switch entry {
       case .field(let group):
