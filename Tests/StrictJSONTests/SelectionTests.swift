@@ -173,7 +173,7 @@ import Testing
     #expect(try Sometimes(json: #"{"id":1,"name":"n","inner":{}}"#) == Sometimes(id: 1, named: nil, last: nil))
     #expect(try Sometimes(json: #"{"id":1,"name":"n","last":4}"#) == Sometimes(id: 1, named: nil, last: 4))
     let error = try #require(throws: JSONError.self) { try Sometimes(json: #"{"id":1,"name":"n","inner":{"a":"x"}}"#) }
-    #expect(error.description == "At inner.a (byte 33): expected a whole number, found a string")
+    #expect(error.description == "At inner.a (byte 32): expected a whole number, found a string")
   }
 
   private struct Objects: JSONSelection, Equatable {
