@@ -11,14 +11,14 @@ import StrictJSON
 struct Main {
   static func main() throws {
     let arguments = CommandLine.arguments
-    if arguments.count == 4, let index = Int(arguments[1]), let count = Int(arguments[3]) {
-      let row = Row.all[index]
+    if arguments.count == 4, let row = Int(arguments[1]).flatMap(Row.init), let count = Int(arguments[3]) {
       let work = arguments[2] == "generated" ? row.generated : row.byHand
       for _ in 0..<count { _ = try work() }
       return
     }
     let rounds = arguments.count > 1 ? max(1, Int(arguments[1]) ?? 9) : 9
-    for row in Row.all {
+    for index in 0... {
+      guard let row = Row(index) else { return }
       let (generated, byHand) = try row.times(rounds: rounds)
       print("\(row.name)\t\(generated / 1000)\t\(byHand / 1000)")
     }
@@ -32,17 +32,25 @@ struct Row {
   let generated: () throws -> Int
   let byHand: () throws -> Int
 
-  static let all = [
-    timeline(.moments("1.7 KB of moments", count: 4), count: 5000),
-    timeline(.moments("107 KB of moments", count: 253), count: 80),
-    timeline(.moments("10 MB of moments", count: 23_400), count: 1),
-    points(.numbers("100 KB of numbers", count: 1100), count: 80),
-  ]
+  private init(_ name: String, count: Int, generated: @escaping () throws -> Int, byHand: @escaping () throws -> Int) {
+    (self.name, self.count, self.generated, self.byHand) = (name, count, generated, byHand)
+  }
+
+  /// The row with a number; `nil` behind the last one.
+  init?(_ index: Int) {
+    switch index {
+    case 0: self = Self.timeline(.moments("1.7 KB of moments", count: 4), count: 5000)
+    case 1: self = Self.timeline(.moments("107 KB of moments", count: 253), count: 80)
+    case 2: self = Self.timeline(.moments("10 MB of moments", count: 23_400), count: 1)
+    case 3: self = Self.points(.numbers("100 KB of numbers", count: 1100), count: 80)
+    default: return nil
+    }
+  }
 
   private static func timeline(_ payload: Payload, count: Int) -> Row {
     let data = payload.data
     return Row(
-      name: payload.name, count: count,
+      payload.name, count: count,
       generated: { try TimelineSession.ResponseData(json: data.bytes).moments.count },
       byHand: { try MomentsDetails(json: data.bytes).moments.count })
   }
@@ -50,7 +58,7 @@ struct Row {
   private static func points(_ payload: Payload, count: Int) -> Row {
     let data = payload.data
     return Row(
-      name: payload.name, count: count, generated: { try [PointFields](json: data.bytes).count },
+      payload.name, count: count, generated: { try [PointFields](json: data.bytes).count },
       byHand: { try [Point](json: data.bytes).count })
   }
 
