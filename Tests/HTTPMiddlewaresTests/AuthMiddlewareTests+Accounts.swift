@@ -13,7 +13,8 @@ extension AuthMiddlewareTests {
     _ = try start()
     tokens.fail(RequestError(.connectionLost, "…"))
     tokens.tokens.setToken(AccessToken("t3", expiresAt: Self.epoch + 20, account: "b"))
-    #expect(try start().status == 200 && tokens.refreshCount == 2)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 2)
   }
 
   @Test func `a request is not resent for another account`() throws {

@@ -11,10 +11,13 @@ import Testing
 extension AuthMiddlewareTests {
   @Test func `a token that is about to expire is refreshed once, while requests still send it`() throws {
     tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 60))
-    #expect(try start().status == 200 && tokens.refreshCount == 0)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 0)
     harness.scheduler.advance(by: .seconds(30))
-    #expect(try start().status == 200 && tokens.refreshCount == 1)
-    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 1)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 1)
     tokens.succeed(with: AccessToken("t3"))
     #expect(try start().status == 200)
     #expect(sent == ["t2", "t2", "t2", "t3"])
@@ -28,9 +31,11 @@ extension AuthMiddlewareTests {
     tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 1800))
     #expect(try harness.start(MiddlewareHarness.request()).status == 200)
     wall.withLock { $0 += jump }
-    #expect(try harness.start(MiddlewareHarness.request()).status == 200 && tokens.refreshCount == 0)
+    #expect(try harness.start(MiddlewareHarness.request()).status == 200)
+    #expect(tokens.refreshCount == 0)
     harness.scheduler.advance(by: .seconds(1770))
-    #expect(try harness.start(MiddlewareHarness.request()).status == 200 && tokens.refreshCount == 1)
+    #expect(try harness.start(MiddlewareHarness.request()).status == 200)
+    #expect(tokens.refreshCount == 1)
     harness.scheduler.advance(by: .seconds(30))
     let late = try harness.start(MiddlewareHarness.request())
     #expect(late.result == nil)
@@ -54,7 +59,8 @@ extension AuthMiddlewareTests {
     let outcomes = try (0..<2).map { _ in try harness.start(MiddlewareHarness.request()) }
     #expect(sent == [])
     answer.onNext(AccessToken("t2", account: "a service"))
-    #expect(outcomes.allSatisfy { $0.status == 200 } && sent == ["t2", "t2"])
+    #expect(outcomes.allSatisfy { $0.status == 200 })
+    #expect(sent == ["t2", "t2"])
   }
 
   @Test func `a token that replaced an expired one and is rejected is refreshed before the request is resent`()
@@ -64,7 +70,8 @@ extension AuthMiddlewareTests {
     harness.transport.always(Self.sent("t2"), .response(status: 401))
     let outcome = try start(isReplayable: false)
     tokens.succeed(with: AccessToken("t2"))
-    #expect(tokens.refreshCount == 2 && sent == ["t2"])
+    #expect(tokens.refreshCount == 2)
+    #expect(sent == ["t2"])
     tokens.succeed(with: AccessToken("t3"))
     #expect(outcome.status == 200)
     #expect(sent == ["t2", "t3"])
@@ -74,9 +81,11 @@ extension AuthMiddlewareTests {
     tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20))
     _ = try start()
     tokens.fail(RequestError(.connectionLost, "…"))
-    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 1)
     harness.scheduler.advance(by: .seconds(1))
-    #expect(try start().status == 200 && tokens.refreshCount == 2)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 2)
   }
 
   @Test func `a refresh ahead that fails does not fail a request that did not wait for it`() throws {
@@ -125,9 +134,11 @@ extension AuthMiddlewareTests {
     tokens.succeed(with: AccessToken("t2", expiresAt: Self.epoch + 1))
     #expect(outcome.status == 200)
     harness.scheduler.advance(by: .milliseconds(700))
-    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 1)
     harness.scheduler.advance(by: .milliseconds(100))
-    #expect(try start().status == 200 && tokens.refreshCount == 2)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 2)
   }
 
   @Test func `a token that is replaced while a request takes it is not refreshed again`() throws {
@@ -135,7 +146,8 @@ extension AuthMiddlewareTests {
     _ = try start()
     // The first time, the request is given its account.
     tokens.onceRead(times: 2) { [tokens] in tokens.succeed(with: AccessToken("t3", expiresAt: Self.epoch + 100)) }
-    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 1)
     #expect(sent == ["t2", "t2"])
   }
 }

@@ -177,7 +177,8 @@ struct RateLimitMiddlewareTests {
     harness.transport.expect(try Self.refusal(["X-RateLimit-Resource: search", "Retry-After: 10"]))
     harness.transport.always(.json("{}"))
     let refused = harness.start(search)
-    #expect(harness.start(try MiddlewareHarness.request()).status == 200 && refused.result == nil)
+    #expect(harness.start(try MiddlewareHarness.request()).status == 200)
+    #expect(refused.result == nil)
     harness.scheduler.advance(by: .seconds(10))
     #expect(refused.status == 200)
     // GitHub's secondary limits: there is something left of the resource.

@@ -25,7 +25,10 @@ import Testing
     let moment = try await session.postPhoto(photo("photo"), title: "光", userID: "5") { latest in
       progress.update { $0 = latest }
     }.value
-    #expect(moment.title == "光" && moment.type == .photos && moment.likes == [] && moment.isLiked == false)
+    #expect(moment.title == "光")
+    #expect(moment.type == .photos)
+    #expect(moment.likes == [])
+    #expect(moment.isLiked == false)
     let url = try #require(moment.photos.first.flatMap { URL(string: $0) })
     #expect(try await RawHTTP.get(url.path, port: server.port).body == Array("photo".utf8))
     let last = try await progress.wait(for: "the whole response") { $0.received > 0 }

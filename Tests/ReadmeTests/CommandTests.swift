@@ -72,7 +72,8 @@ struct CommandTests {
     var exitCode: Int32 = 0
     if case .with(let others, let code) = command.form { (arguments, exitCode) = (others, code) }
     let end = try await ChildProcess.run(program, arguments)
-    #expect(end.exitCode == exitCode && (end.outputText + end.errorText).contains(command.prints), "\(end)")
+    #expect(end.exitCode == exitCode, "\(end)")
+    #expect((end.outputText + end.errorText).contains(command.prints), "\(end)")
   }
 
   @Test func `each benchmark that Scripts/bench names is a program of Benchmarks, and is named by its README`()

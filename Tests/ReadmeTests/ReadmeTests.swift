@@ -66,7 +66,8 @@ struct ReadmeTests {
     let server = try ScriptedServer(.answering { _ in answer })
     let client = try await NetworkingArticle.signIn("wei", "canary-password", on: plain, endpoint: server.url)
     let user = try await NetworkingArticle.GetUser(variables: .init(id: "7")).data(on: client).value.user
-    #expect(user.name == "Wei" && server.requests.map { $0["Authorization"] } == ["Bearer token-of-wei"])
+    #expect(user.name == "Wei")
+    #expect(server.requests.map { $0["Authorization"] } == ["Bearer token-of-wei"])
     #expect(transport.requests.count == 1)
   }
 

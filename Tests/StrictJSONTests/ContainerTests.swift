@@ -103,7 +103,8 @@ import Testing
     try expectEncodedAsByFoundation(Derived())
     try expectEncodedAsByFoundation(Supers())
     let back = try JSONCoder().decode(Derived.self, from: JSONCoder().encode(Derived()))
-    #expect(back.name == "base" && back.extra == [1, 2])
+    #expect(back.name == "base")
+    #expect(back.extra == [1, 2])
     #expect(throws: DecodingError.self) { try JSONCoder().decode(Derived.self, from: Data(#"{"extra":[]}"#.utf8)) }
   }
 

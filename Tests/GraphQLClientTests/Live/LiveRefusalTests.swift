@@ -43,7 +43,8 @@ import Testing
     attempt.pong()
     attempt.next(attempt.ids[4], 8)
     harness.settle()
-    #expect(first.elements == [.connected, .value(7)] && second.elements.suffix(2) == [.reconnected, .value(8)])
+    #expect(first.elements == [.connected, .value(7)])
+    #expect(second.elements.suffix(2) == [.reconnected, .value(8)])
     #expect(harness.sockets.attempts.count == 1)
     #expect(!attempt.isDisposed)
     // A value shows that it is accepted.
@@ -204,7 +205,9 @@ import Testing
       attempt.pong()
       harness.settle()
     }
-    #expect(attempt.ids.count == 7 && all.allSatisfy { $0.elements.count == 1 } && seen.elements == [.connected])
+    #expect(attempt.ids.count == 7)
+    #expect(all.allSatisfy { $0.elements.count == 1 })
+    #expect(seen.elements == [.connected])
   }
 
   @Test func `L7: a mutation that the socket did not take goes out on the next connection`() throws {

@@ -60,8 +60,10 @@ struct CacheTests {
     #expect(try await GetNode(requestControl: "no-cache").get(on: client).value.data == first.data)
     #expect(try await server.stats().requests["/graphql"] == 2)
     let summaries = observer.summaries.withLock { $0 }
-    #expect(summaries.map(\.attemptCount) == [1, 0, 1] && summaries[2].receivedBytes == 0)
-    #expect(summaries[0].source == .network && summaries[2].source == .validatedCache)
+    #expect(summaries.map(\.attemptCount) == [1, 0, 1])
+    #expect(summaries[2].receivedBytes == 0)
+    #expect(summaries[0].source == .network)
+    #expect(summaries[2].source == .validatedCache)
     // Another operation, other variables, and a POST are other requests.
     _ = try await GetNode("1").get(on: client).value
     _ = try await GetNode().post(on: client).value

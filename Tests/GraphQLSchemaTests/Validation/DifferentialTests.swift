@@ -65,7 +65,8 @@ import Testing
         }
         rest.remove(at: index)
       }
-      #expect(rest.count == unplaced && rest.allSatisfy { $0.rule == "ValuesOfCorrectType" }, "\(rest) in \(text)")
+      #expect(rest.count == unplaced, "\(rest) in \(text)")
+      #expect(rest.allSatisfy { $0.rule == "ValuesOfCorrectType" }, "\(rest) in \(text)")
     }
     return compared
   }

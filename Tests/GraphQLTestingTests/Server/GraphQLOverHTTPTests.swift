@@ -62,9 +62,11 @@ import Testing
     ])
     #expect(try json(response) == ["data": ["echo": "a+b"]])
     let mutation = try get(["query": "mutation { set(value: 1) }"])
-    #expect(mutation.head.status == 405 && mutation.head.headers["Allow"] == "POST")
+    #expect(mutation.head.status == 405)
+    #expect(mutation.head.headers["Allow"] == "POST")
     let other = server.respond(to: try HTTPRequest(method: .put, url: url))
-    #expect(other.head.status == 405 && other.head.headers["Allow"] == "GET, POST")
+    #expect(other.head.status == 405)
+    #expect(other.head.headers["Allow"] == "GET, POST")
   }
 
   @Test(arguments: [true, false])
@@ -115,7 +117,8 @@ import Testing
     let list = try #require(try json(response).arrayValue)
     #expect(response.head.status == 200)
     #expect(list.count == 3)
-    #expect(list[0] == ["data": ["echo": "a"]] && list[2] == ["data": ["set": 3]])
+    #expect(list[0] == ["data": ["echo": "a"]])
+    #expect(list[2] == ["data": ["set": 3]])
     #expect(list[1]["errors"]?.arrayValue?.count == 1)
     #expect(try post("[]").head.status == 400)
     #expect(try post(#"[{"query": "{ __typename }"}, 1]"#).head.status == 400)

@@ -54,7 +54,8 @@ struct CacheMiddlewareTests {
     #expect(confirmed.head.status == 200)
     #expect(confirmed.head.source == .validatedCache)
     #expect(confirmed.head.headers["Content-Type"] == "text/a")
-    #expect(confirmed.head.headers["X-A"] == "2" && confirmed.head.headers["X-B"] == "3")
+    #expect(confirmed.head.headers["X-A"] == "2")
+    #expect(confirmed.head.headers["X-B"] == "3")
     cache.pass(99)
     #expect(try cache.get().head.source == .cache(age: .seconds(99), isStale: false))
     #expect(cache.transport.requests.count == 2)
@@ -80,7 +81,10 @@ struct CacheMiddlewareTests {
       ]))
     _ = try cache.get()
     let hit = try cache.get().head.headers
-    #expect(!hit.contains("Connection") && !hit.contains("X-Hop") && !hit.contains("Keep-Alive") && hit["X-End"] == "2")
+    #expect(!hit.contains("Connection"))
+    #expect(!hit.contains("X-Hop"))
+    #expect(!hit.contains("Keep-Alive"))
+    #expect(hit["X-End"] == "2")
   }
 
   @Test func `responses that the server's Vary tells apart are kept side by side, up to eight`() throws {

@@ -33,7 +33,8 @@ extension ChildProcess.State {
     #expect(ending == .exited(code), sourceLocation: sourceLocation)
     #expect(outputText == "", sourceLocation: sourceLocation)
     let lines = errorText.split(separator: "\n", omittingEmptySubsequences: false)
-    #expect(lines.count == 2 && lines.last == "", sourceLocation: sourceLocation)
+    #expect(lines.count == 2, sourceLocation: sourceLocation)
+    #expect(lines.last == "", sourceLocation: sourceLocation)
     #expect(errorText.hasPrefix("moments: \(kind): "), sourceLocation: sourceLocation)
     #expect(words.isEmpty || errorText.contains(words), sourceLocation: sourceLocation)
   }

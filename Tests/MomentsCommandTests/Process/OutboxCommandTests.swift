@@ -19,7 +19,8 @@ struct OutboxCommandTests {
     #expect(list.outputText == "waiting  \(id)  like m0-1 --user 0, just now\n")
     #expect(try await account.run("outbox", "list", "--user", "1").outputText == "nothing is queued\n")
     let offline = try await account.run("timeline", "--json")
-    #expect(try offline.exitCode == 0 && account.isLiked("m0-1", in: offline) == true)
+    #expect(offline.exitCode == 0)
+    #expect(try account.isLiked("m0-1", in: offline) == true)
     let cached = try await account.run("timeline", "--verbose", "--policy", "cacheOnly")
     #expect(cached.errorText == "timeline: just now, with queued likes\n")
   }
@@ -98,7 +99,9 @@ struct OutboxCommandTests {
       let timeline = try await account.run("timeline")
       #expect(timeline.exitCode == 0)
       let lines = timeline.errorText.split(separator: "\n")
-      #expect(lines.count == 2 && lines[0].hasPrefix("moments: GraphQL: ") && lines[0].hasSuffix("is set aside."))
+      #expect(lines.count == 2)
+      #expect(lines[0].hasPrefix("moments: GraphQL: "))
+      #expect(lines[0].hasSuffix("is set aside."))
       #expect(lines[0].contains("'like m9-9 --user 0' was queued"))
       try await account.run("timeline").expectSuccess()
       #expect(try await server.stats().operations["updateMomentLike"] == 2)
@@ -186,7 +189,9 @@ struct OutboxCommandTests {
     #expect(like.errorText.contains("is queued"))
     #expect(try await Moments.run(["outbox", "flush", "--retries", "0"] + options).exitCode == 69)
     let sent = server.requests.map { $0["Idempotency-Key"] }
-    #expect(sent.count == 3 && Set(sent).count == 1 && sent[0] != nil)
+    #expect(sent.count == 3)
+    #expect(Set(sent).count == 1)
+    #expect(sent[0] != nil)
   }
 
   @Test func `eight runs during a short outage ask the server once, and leave the like queued`() async throws {

@@ -34,7 +34,9 @@ struct PostPhotoTests {
     let result = try await Moments.run(["post-photo", photo.path, "--title", "早安", "--json"] + account)
     result.expectSuccess()
     let moment = try JSONValue(result.output)
-    #expect(moment["title"] == "早安" && moment["type"] == "PHOTOS" && moment["isLiked"] == false)
+    #expect(moment["title"] == "早安")
+    #expect(moment["type"] == "PHOTOS")
+    #expect(moment["isLiked"] == false)
     let url = try #require(URL(string: firstPhoto(moment)))
     let stored = try await RawHTTP.get(url.path, port: server.port)
     #expect(stored.body == photo.bytes)
@@ -62,7 +64,9 @@ struct PostPhotoTests {
       Issue.record("no moments: \(kept.outputText)")
       return
     }
-    #expect(moments.count == 1 && moments.first?["id"] == id && id != nil)
+    #expect(moments.count == 1)
+    #expect(moments.first?["id"] == id)
+    #expect(id != nil)
   }
 
   @Test func `it works without a server, too`() async throws {
@@ -92,7 +96,8 @@ struct PostPhotoTests {
     let result = try await runInTerminal(arguments)
     #expect(result.ending == .exited(0))
     let pieces = result.outputText.components(separatedBy: "\r\u{1B}[K")
-    #expect(pieces.count >= 3 && pieces.first == "", "\(pieces)")
+    #expect(pieces.count >= 3, "\(pieces)")
+    #expect(pieces.first == "", "\(pieces)")
     // The whole request, which is a little more than the file.
     #expect(pieces.contains { $0.hasPrefix("早安 1.jpg  \u{1B}[36m█") && $0.contains("100%  2.9 MiB of 2.9 MiB") })
     #expect(pieces.last?.contains("█") == false)
@@ -103,7 +108,8 @@ struct PostPhotoTests {
       #expect(!plain.outputText.contains("█"))
     }
     let uncolored = try await runInTerminal(arguments, environment: ["NO_COLOR": "1"])
-    #expect(uncolored.outputText.contains("早安 1.jpg  █") && !uncolored.outputText.contains("\u{1B}[3"))
+    #expect(uncolored.outputText.contains("早安 1.jpg  █"))
+    #expect(!uncolored.outputText.contains("\u{1B}[3"))
   }
 
   @Test(arguments: [(401, Int32(77)), (413, 65), (503, 69)])

@@ -113,7 +113,8 @@ import Testing
     #expect(part.head.status == 206)
     #expect(part.body == gzip.dropFirst(100))
     let raw = try await transport.response(to: .to(server, headers: ["Accept-Encoding": "identity"]))
-    #expect(raw.body == gzip && raw.head.headers["Content-Encoding"] == "gzip")
+    #expect(raw.body == gzip)
+    #expect(raw.head.headers["Content-Encoding"] == "gzip")
     #expect(try await transport.response(to: .to(server)).body == body)
   }
 

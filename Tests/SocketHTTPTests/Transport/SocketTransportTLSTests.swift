@@ -145,7 +145,8 @@ import TransportConformance
     repeat { kind = await transport.kindOfError(for: try request(relay)) } while kind != nil && .now < deadline
     #expect(kind == nil)
     try await reloads.wait { !$0.isEmpty }
-    #expect(reloads.value.count == 1 && reloads.value[0] == nil)
+    #expect(reloads.value.count == 1)
+    #expect(reloads.value[0] == nil)
   }
 
   @Test func `a wrong pin is refused before a request is sent`() async throws {

@@ -207,7 +207,8 @@ extension WebSocketMachine.Effects {
     payload.withUnsafeBytes { FrameWriter.write(.binary, $0, key: keys.next(), to: &bytes) }
     let (head, read) = unmasked(bytes)
     #expect(read == payload)
-    #expect(head[0] == 0x82 && head[1] & 0x80 != 0)
+    #expect(head[0] == 0x82)
+    #expect(head[1] & 0x80 != 0)
     #expect(head[1] & 0x7F == (size <= 125 ? UInt8(size) : size <= 65_535 ? 126 : 127))
   }
 

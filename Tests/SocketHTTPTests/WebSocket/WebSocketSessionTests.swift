@@ -159,7 +159,8 @@ import Testing
       return
     }
     let close = try await closes.wait(for: "the close") { !$0.isEmpty }[0]
-    #expect(close.opcode == 8 && close.payload.prefix(2) == [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)])
+    #expect(close.opcode == 8)
+    #expect(close.payload.prefix(2) == [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)])
   }
 
   /// As a conformance suite expects of an echo.

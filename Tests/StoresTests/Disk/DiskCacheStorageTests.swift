@@ -49,8 +49,10 @@ struct DiskCacheStorageTests {
     transport.expect(.any, .response(status: 304, headers: ["ETag": "\"v1\""]))
     let response = try await GetThing().get(on: client(transport)).value
     #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, "\"v1\""])
-    #expect(response.head.source == .validatedCache && response.body == Data([0, 1, 0xFF]))
-    #expect(response.head.headers["X-Text"] == "\"ü\\" && response.head.headers["Set-Cookie"] == nil)
+    #expect(response.head.source == .validatedCache)
+    #expect(response.body == Data([0, 1, 0xFF]))
+    #expect(response.head.headers["X-Text"] == "\"ü\\")
+    #expect(response.head.headers["Set-Cookie"] == nil)
   }
 
   @Test func `S3 and F4: files show no URL, owner, cookie or field of the request, and owners find their own`()
@@ -146,7 +148,8 @@ struct DiskCacheStorageTests {
       damaged[position] ^= 4
       try damaged.write(to: file)
       let response = try await GetThing().get(on: client(transport)).value
-      #expect(response.head.source == .network && transport.requests.last?.headers["If-None-Match"] == nil)
+      #expect(response.head.source == .network)
+      #expect(transport.requests.last?.headers["If-None-Match"] == nil)
     }
     let client = try client(transport)
     try FileManager.default.removeItem(at: folder.url)

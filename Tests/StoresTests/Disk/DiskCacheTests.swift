@@ -37,7 +37,8 @@ struct DiskCacheTests {
         atPath: folder.path("\(partition)/\(name)/more"), withIntermediateDirectories: true)
     }
     let cache = try cache(limit: 3 * 4096)
-    #expect(try cache.read("k") == stored("v") && cache.keys() == ["k"])
+    #expect(try cache.read("k") == stored("v"))
+    #expect(try cache.keys() == ["k"])
     // There is room for the folder's 4 KiB and two records, and not for all records beside it.
     for key in ["l", "m", "n"] { try cache.write(stored(key), for: key) }
     try cache.removeAll()
@@ -68,7 +69,8 @@ struct DiskCacheTests {
         #expect(try (isWritten ? [new] : ["old", new]).contains(cache.read("k")?.value), "call \(number)")
         #expect((isRemoved ? [nil] : [nil, "second"]).contains(try cache.read("l")?.value), "call \(number)")
       }
-      #expect(!folder.files.contains { $0.contains("temporary") } && files.openCount == 0, "call \(number)")
+      #expect(!folder.files.contains { $0.contains("temporary") }, "call \(number)")
+      #expect(files.openCount == 0, "call \(number)")
       if isPast { return }
     }
     Issue.record("there were more calls than were tried")
@@ -84,7 +86,8 @@ struct DiskCacheTests {
       // The time of the folder's change spares looking at it; and what is closed has been used.
       let mayFail = failed.map { ["touch", "close"].contains($0) } ?? true
       #expect((opened != nil) == mayFail, "call \(number), \(failed ?? "none")")
-      #expect(try cache().read("k")?.value == "v" && files.openCount == 0)
+      #expect(try cache().read("k")?.value == "v")
+      #expect(files.openCount == 0)
       if failed == nil { return }
     }
     Issue.record("there were more calls than were tried")
@@ -114,7 +117,8 @@ struct DiskCacheTests {
     (bytes[4], bytes[6]) = (9, 0xF6)
     try bytes.write(to: URL(fileURLWithPath: path))
     #expect(Set(try ["a", "b"].map { try cache.read($0)?.value }).contains(nil))
-    #expect(try cache.read("a") == nil && cache.read("b") == nil)
+    #expect(try cache.read("a") == nil)
+    #expect(try cache.read("b") == nil)
     #expect(folder.records == [])
 
     try cache.write(stored("1"), for: "a")
@@ -132,11 +136,13 @@ struct DiskCacheTests {
     #expect(folder.records.count == 4)
     for name in folder.files {
       var status = stat()
-      #expect(stat(folder.path(name), &status) == 0 && status.st_mode & 0o7777 == 0o600, "\(name)")
+      #expect(stat(folder.path(name), &status) == 0, "\(name)")
+      #expect(status.st_mode & 0o7777 == 0o600, "\(name)")
     }
     for name in ["", (folder.files[0] as NSString).deletingLastPathComponent] {
       var status = stat()
-      #expect(stat(folder.path(name), &status) == 0 && status.st_mode & 0o7777 == 0o700, "\(name)")
+      #expect(stat(folder.path(name), &status) == 0, "\(name)")
+      #expect(status.st_mode & 0o7777 == 0o700, "\(name)")
     }
   }
 
@@ -161,7 +167,8 @@ struct DiskCacheTests {
       try cache.write(stored(String(repeating: "x", count: index % 50)), for: "\(index)")
       #expect(cache.statistics.bytes <= limit)
     }
-    #expect(try cache.read("99") != nil && cache.read("0") == nil)
+    #expect(try cache.read("99") != nil)
+    #expect(try cache.read("0") == nil)
     let kept = Set(try cache.keys().compactMap { Int($0) })
     #expect(kept == Set((100 - kept.count)..<100))
     #expect(cache.statistics.count == folder.records.count)
@@ -174,7 +181,8 @@ struct DiskCacheTests {
     let next = try self.cache(limit: limit)
     let oldest = try #require(kept.min())
     try next.write(stored(String(repeating: "y", count: 5_000)), for: "large")
-    #expect(try next.read("\(oldest)") == nil && next.read("98") != nil)
+    #expect(try next.read("\(oldest)") == nil)
+    #expect(try next.read("98") != nil)
   }
 
   @Test func `D6: very many small records take no more of the device than the limit`() throws {
@@ -197,7 +205,8 @@ struct DiskCacheTests {
     try FileManager.default.removeItem(at: folder.url)
     #expect(try cache.read("k") == nil)
     try cache.write(stored("w"), for: "l")
-    #expect(try cache.read("l")?.value == "w" && cache.keys() == ["l"])
+    #expect(try cache.read("l")?.value == "w")
+    #expect(try cache.keys() == ["l"])
     #expect(cache.statistics.count == 1)
   }
 
@@ -248,7 +257,8 @@ struct DiskCacheTests {
       if files.names.contains("remove") || call > 5 { #expect(folder.records.count <= 1, "call \(call)") }
       files.fail(call: nil)
       try cache.removeAll()
-      #expect(folder.records == [] && cache.statistics.count == 0, "call \(call)")
+      #expect(folder.records == [], "call \(call)")
+      #expect(cache.statistics.count == 0, "call \(call)")
       try self.cache("\(call)").write(stored("v"), for: "a")
       try cache.write(stored("v"), for: "b")
       #expect(try Set(cache.keys()) == ["a", "b"], "call \(call)")

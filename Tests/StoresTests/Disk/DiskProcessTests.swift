@@ -51,7 +51,8 @@ struct DiskProcessTests {
       #expect(state.exitCode == 0, "\(state)")
     }
     let cache = try DiskCache<String, String>(folder: folder.url)
-    #expect(try cache.keys().count == folder.records.count && cache.statistics.count == folder.records.count)
+    #expect(try cache.keys().count == folder.records.count)
+    #expect(cache.statistics.count == folder.records.count)
     #expect(folder.size <= 200_000)
   }
 

@@ -37,7 +37,8 @@ import Testing
     #expect(try first.refresh())
     #expect(try !first.refresh())
     try second.write(stored, for: "l")
-    #expect(try first.refresh() && first.read("l") == stored)
+    #expect(try first.refresh())
+    #expect(try first.read("l") == stored)
   }
 
   @Test func `a record of another process is invalidated, and keeps its value`() throws {
@@ -93,13 +94,16 @@ import Testing
     ] as [(DiskCache<String, String>) throws -> Void] {
       for old in [first, second] { #expect(throws: StoreError.signedOut) { try write(old) } }
     }
-    #expect(try second.read("k") == nil && second.keys() == [] && folder.records == [])
+    #expect(try second.read("k") == nil)
+    #expect(try second.keys() == [])
+    #expect(folder.records == [])
     // The next session's records are nothing to those before it.
     let next = try cache()
     try next.write(stored, for: "k")
     for old in [first, second] {
       try old.signOut()
-      #expect(try old.keys() == [] && old.read("k") == nil)
+      #expect(try old.keys() == [])
+      #expect(try old.read("k") == nil)
     }
     #expect(try next.read("k") == stored)
     try next.signOut()
@@ -173,11 +177,13 @@ import Testing
     let lock = try files.open(folder.path(try #require(folder.files.first { $0.hasSuffix("/lock") })), .lock)
     try #require(try files.tryLock(lock))
     let begin = ContinuousClock.now
-    #expect(try cache.read("a") == nil && cache.read("b") == nil)
+    #expect(try cache.read("a") == nil)
+    #expect(try cache.read("b") == nil)
     #expect(.now - begin < .seconds(5))
     try files.close(lock)
     try cache.write(stored, for: "c")
-    #expect(try cache.keys() == ["c"] && folder.records.count == 1)
+    #expect(try cache.keys() == ["c"])
+    #expect(folder.records.count == 1)
   }
 
   /// The name of the record of a key in the partition without a name.

@@ -52,20 +52,24 @@ import Testing
       _ = await outbox.outcome("mine \(number)")
       let entry = try other.append("yours \(number)", id: "\(number)", now: .now())
       if number.isMultiple(of: 2) {
-        #expect(try outbox.refresh() && outbox.newest == entry.name)
+        #expect(try outbox.refresh())
+        #expect(outbox.newest == entry.name)
         try other.remove(entry.name)
-        #expect(try outbox.refresh() && outbox.newest != entry.name)
+        #expect(try outbox.refresh())
+        #expect(outbox.newest != entry.name)
       } else {
         try other.update(entry.name) { entry in
           entry.refusal = "No."
           return true
         }
-        #expect(try outbox.refresh() && outbox.newest != entry.name)
+        #expect(try outbox.refresh())
+        #expect(outbox.newest != entry.name)
         try other.update(entry.name) { entry in
           entry.refusal = nil
           return true
         }
-        #expect(try outbox.refresh() && outbox.newest == entry.name)
+        #expect(try outbox.refresh())
+        #expect(outbox.newest == entry.name)
       }
     }
     // Each comes behind what the other process has added.

@@ -53,14 +53,18 @@ import Testing
     for store in stores { try await store.pending.wait { $0.count == 1 } }
     stores[0].finish()
     await outbox.added()
-    #expect(entryFiles.count == 1 && submission.take() == [] && changes.take().count == 1)
+    #expect(entryFiles.count == 1)
+    #expect(submission.take() == [])
+    #expect(changes.take().count == 1)
     // One that comes now is not shown the change: its values may have it.
     let late = Showing(outbox)
     stores[1].finish()
     await outbox.lastTurn()
-    #expect(entryFiles == [] && submission.take() == ["did a"])
+    #expect(entryFiles == [])
+    #expect(submission.take() == ["did a"])
     guard case .sent? = changes.take().first else { return #expect(Bool(false)) }
-    #expect(stores.map(\.seen.value) == [["+a", "did a"], ["+a", "did a"]] && late.seen.value == [])
+    #expect(stores.map(\.seen.value) == [["+a", "did a"], ["+a", "did a"]])
+    #expect(late.seen.value == [])
   }
 
   @Test func `a store that is disposed, or calls back twice, holds nothing up`() async throws {
@@ -75,7 +79,8 @@ import Testing
     #expect(entryFiles.count == 1)
     disposed.dispose()
     await outbox.lastTurn()
-    #expect(submission.take() == ["did a"] && entryFiles == [])
+    #expect(submission.take() == ["did a"])
+    #expect(entryFiles == [])
     // What the first entry's write reports late says nothing of the second's.
     let next = Recorder(outbox.submit("b"))
     try await other.pending.wait { $0.count == 1 }
@@ -124,6 +129,8 @@ import Testing
     async let closing: Void = outbox.close()
     store.finish()
     await closing
-    #expect(submission.take() == ["did a"] && store.isCompleted.value && entryFiles == [])
+    #expect(submission.take() == ["did a"])
+    #expect(store.isCompleted.value)
+    #expect(entryFiles == [])
   }
 }

@@ -21,7 +21,8 @@ struct AliasTests {
     server[0].answer("7 old")
     #expect(store.peek("7")?.value == "7 new")
     #expect(truth.read("7")?.value == "7 new")
-    #expect(get.brief() == ["7 old network"] && watch.brief() == ["- …", "7 old network"])
+    #expect(get.brief() == ["7 old network"])
+    #expect(watch.brief() == ["- …", "7 old network"])
   }
 
   @Test func `a response does not replace a change that was made since it was requested`() {

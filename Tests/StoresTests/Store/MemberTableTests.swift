@@ -40,12 +40,14 @@ import Testing
         let (opening, reviews) = table.open(name)
         switch opening {
         case .found(let member, let isEnding):
-          #expect(member.name == name && member === model[name].member, place)
+          #expect(member.name == name, place)
+          #expect(member === model[name].member, place)
           #expect(isEnding == (model[name].endings > 0), place)
           if Bool.random(using: &random) { held.append(member) }
         case .wait(let known): #expect(known === pending[name], place)
         case .make(let made):
-          #expect(!model[name].isPending && model[name].member == nil, place)
+          #expect(!model[name].isPending, place)
+          #expect(model[name].member == nil, place)
           pending[name] = made
           model[name].isPending = true
         }

@@ -24,7 +24,8 @@ struct SharingTests {
     for stream in streams.dropLast() { stream.dispose() }
     #expect(!server[0].isCancelled.value)
     streams.last?.dispose()
-    #expect(server.count == 1 && server[0].isCancelled.value)
+    #expect(server.count == 1)
+    #expect(server[0].isCancelled.value)
   }
 
   @Test func `O5: racing reads and disposals leave no request behind`() throws {
@@ -57,7 +58,8 @@ struct SharingTests {
     let reads = ["1.0", "1.0", "2.0"].enumerated().map { trace, version in
       Recorder(store.get(Key(id: "a", version: version, trace: trace), .networkOnly))
     }
-    #expect(server.count == 2 && server[0].key.trace == 0)
+    #expect(server.count == 2)
+    #expect(server[0].key.trace == 0)
     server[0].answer(1)
     #expect(reads.map { $0.isCompleted.value } == [true, true, false])
   }
@@ -73,7 +75,8 @@ struct SharingTests {
     #expect(server.count == 1)
     #expect(other.count == 1)
     other[0].answer(2)
-    #expect(first.take().isEmpty && second.brief() == ["2 network"])
+    #expect(first.take().isEmpty)
+    #expect(second.brief() == ["2 network"])
     #expect(try group.store(for: "one").peek("a") == nil)
   }
 
@@ -147,7 +150,8 @@ struct SharingTests {
     let fetch = Recorder(store.get("a", .networkOnly))
     _ = watcher.take()
     server[0].answer(1)
-    #expect(watcher.brief() == ["1 network"] && fetch.brief() == ["1 network"])
+    #expect(watcher.brief() == ["1 network"])
+    #expect(fetch.brief() == ["1 network"])
   }
 
   @Test func `O3: a late subscriber gets the current value, later ones in order, and the last`() throws {
@@ -165,7 +169,8 @@ struct SharingTests {
       }
       let values = late.value?.take().compactMap(\.value) ?? []
       // In order to the last; while it handles one, it may miss all but the latest.
-      #expect(zip(values, values.dropFirst()).allSatisfy(<) && values.last == 3, "round \(round)")
+      #expect(zip(values, values.dropFirst()).allSatisfy(<), "round \(round)")
+      #expect(values.last == 3, "round \(round)")
       // Here, and not where the last thread of this round comes to its end: that may be within a later round, whose
       // deliveries it would make, later than that round has an eye on them.
       late.value?.dispose()

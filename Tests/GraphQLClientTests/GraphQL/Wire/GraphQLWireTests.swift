@@ -57,7 +57,8 @@ struct GraphQLWireTests {
     #expect(transport.requests[1].url.absoluteString.utf8.count == length + 9)
     #expect(transport.requests[2].bodyJSON?["variables"] == ["text": .string(String(repeating: "a", count: 11))])
     #expect(transport.requests[2].headers["Content-Type"] == "application/json")
-    #expect(transport.requests[2].url.query() == nil && transport.requests[2].isReplayable)
+    #expect(transport.requests[2].url.query() == nil)
+    #expect(transport.requests[2].isReplayable)
   }
 
   @Test func `the limit of URLs is 4 KiB unless set`() async throws {
@@ -70,8 +71,10 @@ struct GraphQLWireTests {
     let client = try client(.get)
     _ = try await GetThing().post(on: client).value
     let headers = try #require(transport.onlyRequest).headers
-    #expect(headers["Apollo-Require-Preflight"] == "true" && headers["GraphQL-Require-Preflight"] == "1")
-    #expect(headers["X-GraphQL-Yoga-CSRF"] == "1" && headers["Content-Type"] == nil)
+    #expect(headers["Apollo-Require-Preflight"] == "true")
+    #expect(headers["GraphQL-Require-Preflight"] == "1")
+    #expect(headers["X-GraphQL-Yoga-CSRF"] == "1")
+    #expect(headers["Content-Type"] == nil)
   }
 
   @Test func `a session has settings of its own`() async throws {
@@ -172,7 +175,8 @@ struct GraphQLWireTests {
     let manifest = try GraphQLManifest([GetThing.query, ChangeThing.query, GetThing.query])
     #expect(manifest.operations.map(\.name) == ["changeThing", "getThing"])
     #expect(manifest.operations.map(\.type) == ["mutation", "query"])
-    #expect(manifest.operations[1].id == GetThing.query.sha256 && manifest.operations[1].body == GetThing.query.text)
+    #expect(manifest.operations[1].id == GetThing.query.sha256)
+    #expect(manifest.operations[1].body == GetThing.query.text)
     #expect(try GraphQLManifest(json: manifest.json(.apollo)) == manifest)
     let relay = try manifest.json(.relay)
     #expect(try JSONValue(json: relay.bytes)[GetThing.query.sha256] == .string(GetThing.query.text))

@@ -79,7 +79,8 @@ struct QueryBatchTests {
     scheduler.advance(by: .milliseconds(2))
     let request = try #require(transport.onlyRequest)
     #expect(outcomes.values == [1: 1, 2: 2, 3: 3])
-    #expect(request.method == .post && request.headers["Content-Type"] == "application/json")
+    #expect(request.method == .post)
+    #expect(request.headers["Content-Type"] == "application/json")
     let members = request.bodyJSON?.arrayValue ?? []
     #expect(members.map { $0["variables"] } == [["id": 1], ["id": 2], ["id": 3]])
     #expect(members.allSatisfy { $0["query"] == .string(Get.query.text) })
@@ -95,7 +96,8 @@ struct QueryBatchTests {
     scheduler.advance(by: .milliseconds(10))
     #expect(outcomes.values == [1: 1, 2: 2, 3: 3])
     // One query alone is no list.
-    #expect(transport.requests.count == 2 && transport.requests[1].bodyJSON?["variables"] == ["id": 3])
+    #expect(transport.requests.count == 2)
+    #expect(transport.requests[1].bodyJSON?["variables"] == ["id": 3])
   }
 
   @Test func `a batch that is full is sent once, even if its response takes longer than the interval`() throws {
@@ -124,7 +126,8 @@ struct QueryBatchTests {
     _ = try await Get(2).get(on: client).value
     #expect(transport.requests.map(\.method) == [.post, .get])
     scheduler.advance(by: .milliseconds(10))
-    #expect(transport.requests.count == 4 && outcomes.values == [1: 1])
+    #expect(transport.requests.count == 4)
+    #expect(outcomes.values == [1: 1])
     other.dispose()
   }
 
@@ -170,7 +173,8 @@ struct QueryBatchTests {
     GetToken().post(on: client).subscribe(onNext: { _ in }).disposed(by: bag)
     #expect(transport.requests.map(\.operationName) == ["signIn", "token"])
     scheduler.advance(by: .milliseconds(10))
-    #expect(transport.requests.count == 3 && outcomes.values == [1: 1])
+    #expect(transport.requests.count == 3)
+    #expect(outcomes.values == [1: 1])
   }
 
   @Test func `interceptors see each query of a batch, with the response or the error that is its own`() throws {
@@ -193,7 +197,10 @@ struct QueryBatchTests {
     for id in 1...3 { outcomes.send(Get(id), on: client) }
     scheduler.advance(by: .milliseconds(10))
     let seen = log.withLock { $0 }
-    #expect(seen[1] == "1" && seen[2]?.contains("none") == true && seen[3] == "3" && transport.requests.count == 1)
+    #expect(seen[1] == "1")
+    #expect(seen[2]?.contains("none") == true)
+    #expect(seen[3] == "3")
+    #expect(transport.requests.count == 1)
     #expect(outcomes.values == [1: 1, 3: 3])
   }
 
@@ -228,7 +235,8 @@ struct QueryBatchTests {
     for id in 1...2 { outcomes.send(Get(id), on: client) }
     outcomes.cancel(1)
     scheduler.advance(by: .milliseconds(10))
-    #expect(transport.onlyRequest?.bodyJSON?["variables"] == ["id": 2] && outcomes.values == [2: 2])
+    #expect(transport.onlyRequest?.bodyJSON?["variables"] == ["id": 2])
+    #expect(outcomes.values == [2: 2])
     outcomes.send(Get(3), on: client)
     outcomes.cancel(3)
     scheduler.advance(by: .milliseconds(10))
@@ -258,7 +266,8 @@ struct QueryBatchTests {
     outcomes.send(Get(1, total: .seconds(1)), on: client)
     outcomes.send(Get(2, total: .seconds(5)), on: client)
     scheduler.advance(by: .seconds(1))
-    #expect(outcomes.errors[1]?.kind == .timedOut && outcomes.errors[1]?.operationName == "get")
+    #expect(outcomes.errors[1]?.kind == .timedOut)
+    #expect(outcomes.errors[1]?.operationName == "get")
     #expect(transport.onlyRequest?.timeouts.total == .seconds(5) - .milliseconds(10))
     scheduler.advance(by: .seconds(3))
     #expect(outcomes.values == [2: 2])
@@ -270,7 +279,8 @@ struct QueryBatchTests {
     for id in 1...3 { outcomes.send(Get(id), on: client) }
     scheduler.advance(by: .milliseconds(10))
     #expect(outcomes.values == [1: 1])
-    #expect(outcomes.errors[2]?.graphQLErrors.first?.message == "none" && outcomes.errors[3]?.kind == .undecodable)
+    #expect(outcomes.errors[2]?.graphQLErrors.first?.message == "none")
+    #expect(outcomes.errors[3]?.kind == .undecodable)
   }
 
   @Test(arguments: [
@@ -353,7 +363,8 @@ struct QueryBatchTests {
     outcomes.cancel(3)
     scheduler.advance(by: .seconds(1))
     #expect(outcomes.values == [1: 1])
-    #expect(outcomes.errors[2]?.status == 413 && outcomes.errors[2]?.message.contains("too large") == true)
+    #expect(outcomes.errors[2]?.status == 413)
+    #expect(outcomes.errors[2]?.message.contains("too large") == true)
     #expect(transport.requests.count == 3)
     #expect(transport.failures.isEmpty)
   }
@@ -387,11 +398,13 @@ struct QueryBatchTests {
     client.responseBodyLimit = 150
     for id in 1...2 { outcomes.send(Get(id), on: client) }
     scheduler.advance(by: .milliseconds(10))
-    #expect(outcomes.values == [1: 1] && outcomes.errors[2]?.kind == .tooLarge)
+    #expect(outcomes.values == [1: 1])
+    #expect(outcomes.errors[2]?.kind == .tooLarge)
     client.responseBodyLimit = 50
     for id in 3...4 { outcomes.send(Get(id), on: client) }
     scheduler.advance(by: .milliseconds(10))
-    #expect(outcomes.errors[3]?.kind == .tooLarge && outcomes.errors[4]?.operationName == "get")
+    #expect(outcomes.errors[3]?.kind == .tooLarge)
+    #expect(outcomes.errors[4]?.operationName == "get")
   }
 
   @Test func `F4: clients with other middlewares never share a batch`() throws {
@@ -451,6 +464,7 @@ struct QueryBatchTests {
     }
     #expect(counts == Array(repeating: 5, count: 10))
     let stats = try await server.stats()
-    #expect(stats.requests["/graphql"] == 1 && stats.operations["ping"] == 10)
+    #expect(stats.requests["/graphql"] == 1)
+    #expect(stats.operations["ping"] == 10)
   }
 }
