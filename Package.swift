@@ -254,4 +254,6 @@ for target in package.targets where target.type != .plugin {
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
   ]
+  // Generated with "nonisolated": true, which is for modules of this kind.
+  if target.name == "GeneratedMoments" { target.swiftSettings?.append(.defaultIsolation(MainActor.self)) }
 }

@@ -1,7 +1,6 @@
 public import StrictJSON
 
 /// Keeps a value elsewhere, so that an input object can have a field of its own type.
-@propertyWrapper
 public struct Indirect<Value> {
   fileprivate indirect enum Storage {
     case value(Value)

@@ -80,7 +80,12 @@ struct CheckedSession {
       CheckedSession(check, CloseIssueSession.Session(id: "1", reason: .some(.completed))),
       CheckedSession(check, SetSettingsSession.Session(settings: ["a": 1])),
       CheckedSession(
-        check, AttachSession.Session(file: file, more: .some([AttachmentInput(name: "a", file: file)]))),
+        check,
+        AttachSession.Session(
+          file: file,
+          more: .some([
+            AttachmentInput(name: "a", file: file, next: .some(AttachmentInput(name: "b", file: file)), size: 1)
+          ]))),
       CheckedSession(
         check, RenameSession.Session(input: RenameInput(repository: "1", name: "a", owner: .some(.login("b"))))),
       CheckedSession(check, CommentAddedSession.Session(issue: "1")),

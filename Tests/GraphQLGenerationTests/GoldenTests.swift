@@ -286,7 +286,11 @@ import Testing
           public var role: GraphQLNullable<Role>
           public var name: GraphQLNullable<String>
           public var limit: Int?
-          @Indirect public var not: GraphQLNullable<Filter>
+          private var _not: Indirect<GraphQLNullable<Filter>>
+          public var not: GraphQLNullable<Filter> {
+            get { _not.wrappedValue }
+            set { _not.wrappedValue = newValue }
+          }
           public var since: GraphQLNullable<Date>
 
           public init(
@@ -299,7 +303,7 @@ import Testing
             self.role = role
             self.name = name
             self.limit = limit
-            self.not = not
+            self._not = Indirect(wrappedValue: not)
             self.since = since
           }
 
@@ -308,7 +312,7 @@ import Testing
             json.member("role", role)
             json.member("name", name)
             json.member("limit", ifPresent: limit)
-            json.member("not", not)
+            json.member("not", _not.wrappedValue)
             json.member("since", since)
             json.endObject()
           }

@@ -125,6 +125,17 @@ import Testing
     #expect(!without.contains("d:"))
   }
 
+  @Test func `what is deprecated is stored under a name that no other member has`() throws {
+    let schema = "type Query { a: Int @deprecated _a: Int b(c: I): Int } input I { d: Int @deprecated, _d: Int }"
+    let text = try Sample.text("query A { a _a }", schema: schema)
+    #expect(text.contains("private let _a_: Int?\n"))
+    #expect(text.contains("public var a: Int? { _a_ }\n"))
+    #expect(text.contains("public let _a: Int?\n"))
+    let shared = try Sample.shared("query A($c: I) { b(c: $c) }", schema: schema)
+    #expect(shared.contains("private var _d_: GraphQLNullable<Int>\n"))
+    #expect(shared.contains("json.member(\"d\", _d_)\n"))
+  }
+
   @Test func `the files are called after the documents, and after their folders where two have one name`() {
     #expect(
       Generator.fileNames(ofDocuments: ["a/User.graphql", "b/Items.gql"]) == ["User.graphql.swift", "Items.gql.swift"])

@@ -7,11 +7,15 @@ import Testing
 @Suite struct GeneratedTests {
   private struct Filter: JSONInputObject, Hashable, Sendable {
     var name: GraphQLNullable<String>
-    @Indirect var not: GraphQLNullable<Filter>
+    private var _not: Indirect<GraphQLNullable<Filter>>
+    var not: GraphQLNullable<Filter> {
+      get { _not.wrappedValue }
+      set { _not.wrappedValue = newValue }
+    }
 
     init(name: GraphQLNullable<String> = .absent, not: GraphQLNullable<Filter> = .absent) {
       self.name = name
-      self.not = not
+      _not = Indirect(wrappedValue: not)
     }
 
     func encode(to json: inout JSONWriter) {

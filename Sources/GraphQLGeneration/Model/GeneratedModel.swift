@@ -87,6 +87,9 @@ struct PropertyModel {
   let defaultValue: String?
   let documentation: String?
   let deprecation: String?
+  /// What it is stored as, if that is something else: the compiler would warn of the use of what is deprecated in the code
+  /// itself.
+  var storedName: String?
 }
 
 /// The enum of the types that an object of an abstract type is one of.
@@ -134,6 +137,8 @@ struct InputModel {
     var isIndirect = false
     let documentation: String?
     let deprecation: String?
+    /// What it is stored as, if that is something else.
+    var storedName: String?
   }
 
   let name: String

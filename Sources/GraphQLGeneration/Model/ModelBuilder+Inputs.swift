@@ -98,6 +98,11 @@ extension ModelBuilder {
           key: field.name, type: swiftType, defaultValue: defaultValue, isLeftOut: isLeftOut, isIndirect: isIndirect,
           documentation: field.documentation, deprecation: field.deprecationReason))
     }
+    for index in model.members.indices {
+      let member = model.members[index]
+      guard member.deprecation != nil || member.isIndirect, !model.isOneOf else { continue }
+      model.members[index].storedName = members.take("_" + member.name)
+    }
     model.modules = modules
     return model
   }

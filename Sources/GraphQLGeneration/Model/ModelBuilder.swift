@@ -203,6 +203,9 @@ struct ModelBuilder {
             documentation: "Which type it is of, and what is selected of that.", deprecation: nil))
       }
     }
+    for index in model.properties.indices where model.properties[index].deprecation != nil {
+      model.properties[index].storedName = members.take("_" + model.properties[index].name)
+    }
     return .own(model)
   }
 

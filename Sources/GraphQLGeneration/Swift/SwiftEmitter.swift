@@ -284,25 +284,25 @@ struct SwiftEmitter {
     }
   }
 
-  /// What a property is stored as: a deprecated one has another behind it, since the compiler would warn of its use here.
   private func stored(_ property: PropertyModel) -> String {
-    property.deprecation == nil ? SwiftNames.escaped(property.name) : "_" + property.name
+    property.storedName ?? SwiftNames.escaped(property.name)
   }
 
   private func declaration(_ property: PropertyModel, _ writer: inout SwiftWriter) {
-    if property.deprecation != nil { writer.line("private \(storage) _\(property.name): \(property.type)") }
+    if let stored = property.storedName { writer.line("private \(storage) \(stored): \(property.type)") }
     writer.documentation(property.documentation)
     writer.deprecation(property.deprecation)
     let name = SwiftNames.escaped(property.name)
-    if property.deprecation == nil {
-      writer.line("\(access)\(storage) \(name): \(property.type)")
-    } else if configuration.isMutable {
+    guard let stored = property.storedName else {
+      return writer.line("\(access)\(storage) \(name): \(property.type)")
+    }
+    if configuration.isMutable {
       writer.block("\(access)var \(name): \(property.type)") { writer in
-        writer.line("get { _\(property.name) }")
-        writer.line("set { _\(property.name) = newValue }")
+        writer.line("get { \(stored) }")
+        writer.line("set { \(stored) = newValue }")
       }
     } else {
-      writer.line("\(access)var \(name): \(property.type) { _\(property.name) }")
+      writer.line("\(access)var \(name): \(property.type) { \(stored) }")
     }
   }
 
@@ -366,45 +366,69 @@ struct SwiftEmitter {
     writer.block("\(prefix)struct \(model.name): \(conformances)") { writer in
       for (index, member) in model.members.enumerated() {
         if index > 0, member.documentation != nil || member.deprecation != nil { writer.line() }
-        if member.deprecation != nil {
-          writer.line("\(member.isIndirect ? "@Indirect " : "")private var _\(member.name): \(member.type)")
-        }
-        writer.documentation(member.documentation)
-        writer.deprecation(member.deprecation)
-        let name = SwiftNames.escaped(member.name)
-        if member.deprecation == nil {
-          writer.line("\(member.isIndirect ? "@Indirect " : "")\(access)var \(name): \(member.type)")
-        } else {
-          writer.block("\(access)var \(name): \(member.type)") { writer in
-            writer.line("get { _\(member.name) }")
-            writer.line("set { _\(member.name) = newValue }")
-          }
-        }
+        declaration(member, &writer)
       }
       writer.line()
       writer.list("\(access)init", model.members.map { parameter($0) }, " {")
       writer.indented { writer in
         for member in model.members {
-          writer.line("self.\(stored(member)) = \(SwiftNames.escaped(member.name))")
+          let value = SwiftNames.escaped(member.name)
+          writer.line("self.\(stored(member)) = \(member.isIndirect ? "Indirect(wrappedValue: \(value))" : value)")
         }
       }
       writer.line("}")
       writer.line()
       if model.hasUploads {
-        codingKeys(model, &writer)
+        encodeWithUploads(model, &writer)
       } else {
         encode(model, &writer)
       }
     }
   }
 
-  private func stored(_ member: InputModel.Member) -> String {
-    member.deprecation == nil ? SwiftNames.escaped(member.name) : "_" + member.name
+  private func stored(_ member: InputModel.Member) -> String { member.storedName ?? SwiftNames.escaped(member.name) }
+
+  /// The value of a member, where the code itself does not use what is deprecated. (For one that is kept elsewhere, a property
+  /// wrapper would not do in a type that is `nonisolated`.)
+  private func value(of member: InputModel.Member) -> String {
+    member.isIndirect ? stored(member) + ".wrappedValue" : stored(member)
+  }
+
+  private func declaration(_ member: InputModel.Member, _ writer: inout SwiftWriter) {
+    if let stored = member.storedName {
+      writer.line("private var \(stored): \(member.isIndirect ? "Indirect<\(member.type)>" : member.type)")
+    }
+    writer.documentation(member.documentation)
+    writer.deprecation(member.deprecation)
+    let head = "\(access)var \(SwiftNames.escaped(member.name)): \(member.type)"
+    guard member.storedName != nil else { return writer.line(head) }
+    writer.block(head) { writer in
+      writer.line("get { \(value(of: member)) }")
+      writer.line("set { \(value(of: member)) = newValue }")
+    }
+  }
+
+  /// Files are found by an encoder alone.
+  private func encodeWithUploads(_ model: InputModel, _ writer: inout SwiftWriter) {
+    codingKeys(model, &writer)
+    writer.line()
+    writer.block("\(access)func encode(to encoder: any Encoder) throws") { writer in
+      writer.line("var container = encoder.container(keyedBy: CodingKeys.self)")
+      for member in model.members {
+        let function = member.isLeftOut ? "encodeIfPresent" : "encode"
+        let name = value(of: member)
+        writer.line(
+          "try container.\(function)(\(["container", "encoder"].contains(name) ? "self." : "")\(name), "
+            + "forKey: .\(SwiftNames.escaped(member.name)))")
+      }
+    }
   }
 
   private func codingKeys(_ model: InputModel, _ writer: inout SwiftWriter) {
     writer.block("private enum CodingKeys: String, CodingKey") { writer in
-      for member in model.members { writer.line("case \(stored(member)) = \"\(member.key)\"") }
+      for member in model.members {
+        writer.line("case \(SwiftNames.escaped(member.name)) = \"\(member.key)\"")
+      }
     }
   }
 
@@ -413,7 +437,7 @@ struct SwiftEmitter {
       writer.line("json.beginObject()")
       for member in model.members {
         let label = member.isLeftOut ? "ifPresent: " : ""
-        let name = stored(member)
+        let name = value(of: member)
         writer.line("json.member(\"\(member.key)\", \(label)\(name == "json" ? "self." : "")\(name))")
       }
       writer.line("json.endObject()")
@@ -428,9 +452,7 @@ struct SwiftEmitter {
         writer.line()
       }
       if model.hasUploads {
-        writer.block("private enum CodingKeys: String, CodingKey") { writer in
-          for member in model.members { writer.line("case \(SwiftNames.escaped(member.name)) = \"\(member.key)\"") }
-        }
+        codingKeys(model, &writer)
         writer.line()
         writer.block("\(access)func encode(to encoder: any Encoder) throws") { writer in
           writer.line("var container = encoder.container(keyedBy: CodingKeys.self)")

@@ -4,7 +4,7 @@ package import GraphQLClient
 package import StrictJSON
 
 /// The fields of a moment, without likes if the variable `withLikes` is false.
-package struct MomentFields: JSONSelection, Decodable, Hashable, Sendable {
+nonisolated package struct MomentFields: JSONSelection, Decodable, Hashable, Sendable {
   /// The text of the fragment, without the fragments that it uses.
   package static let document: GraphQLDocument =
     """
@@ -105,7 +105,7 @@ package struct MomentFields: JSONSelection, Decodable, Hashable, Sendable {
 }
 
 /// A whole timeline.
-package struct MomentsDetailsFields: JSONSelection, Decodable, Hashable, Sendable {
+nonisolated package struct MomentsDetailsFields: JSONSelection, Decodable, Hashable, Sendable {
   /// The text of the fragment, without the fragments that it uses.
   package static let document: GraphQLDocument =
     """

@@ -5,13 +5,13 @@ package import Streams
 package import StrictJSON
 
 /// Runs the subscription `momentLiked`, from any source.
-package protocol MomentLikedSessionType: Sendable {
+nonisolated package protocol MomentLikedSessionType: Sendable {
   /// A cold stream of results, and of what becomes of the connection.
   func momentLiked(userID: String, withLikes: Bool) -> Observable<LiveEvent<MomentLikedSession.ResponseData>>
 }
 
 /// Runs the subscription `momentLiked` on a GraphQL server.
-package struct MomentLikedSession: MomentLikedSessionType {
+nonisolated package struct MomentLikedSession: MomentLikedSessionType {
   /// What the server sends.
   package typealias Response = LiveEvent<GraphQLResponse<ResponseData>>
 
@@ -36,7 +36,7 @@ package struct MomentLikedSession: MomentLikedSessionType {
   }
 }
 
-extension MomentLikedSession {
+nonisolated extension MomentLikedSession {
   /// The request.
   package struct Session: GraphQLSubscription {
     /// The type of `data`.

@@ -5,7 +5,7 @@ package import Streams
 package import StrictJSON
 
 /// Runs the query `getMomentsDetailsByUserID`, from any source.
-package protocol GetMomentsDetailsByUserIDSessionType: Sendable {
+nonisolated package protocol GetMomentsDetailsByUserIDSessionType: Sendable {
   /// A cold stream of one complete response; each subscriber makes a new request.
   func getMomentsDetailsByUserID(
     userID: String,
@@ -14,7 +14,7 @@ package protocol GetMomentsDetailsByUserIDSessionType: Sendable {
 }
 
 /// Runs the query `getMomentsDetailsByUserID` on a GraphQL server.
-package struct GetMomentsDetailsByUserIDSession: GetMomentsDetailsByUserIDSessionType {
+nonisolated package struct GetMomentsDetailsByUserIDSession: GetMomentsDetailsByUserIDSessionType {
   /// What the server sends.
   package typealias Response = GraphQLResponse<ResponseData>
 
@@ -39,7 +39,7 @@ package struct GetMomentsDetailsByUserIDSession: GetMomentsDetailsByUserIDSessio
   }
 }
 
-extension GetMomentsDetailsByUserIDSession {
+nonisolated extension GetMomentsDetailsByUserIDSession {
   /// The request.
   package struct Session: GraphQLSession {
     /// The type of `data`.

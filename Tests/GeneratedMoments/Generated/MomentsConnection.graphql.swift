@@ -5,7 +5,7 @@ package import Streams
 package import StrictJSON
 
 /// Runs the query `momentsConnection`, from any source.
-package protocol MomentsConnectionSessionType: Sendable {
+nonisolated package protocol MomentsConnectionSessionType: Sendable {
   /// A cold stream of one complete response; each subscriber makes a new request.
   func momentsConnection(
     userID: String,
@@ -16,7 +16,7 @@ package protocol MomentsConnectionSessionType: Sendable {
 }
 
 /// Runs the query `momentsConnection` on a GraphQL server.
-package struct MomentsConnectionSession: MomentsConnectionSessionType {
+nonisolated package struct MomentsConnectionSession: MomentsConnectionSessionType {
   /// What the server sends.
   package typealias Response = GraphQLResponse<ResponseData>
 
@@ -46,7 +46,7 @@ package struct MomentsConnectionSession: MomentsConnectionSessionType {
   }
 }
 
-extension MomentsConnectionSession {
+nonisolated extension MomentsConnectionSession {
   /// The request.
   package struct Session: GraphQLSession {
     /// The type of `data`.

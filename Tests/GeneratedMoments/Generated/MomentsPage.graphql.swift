@@ -5,13 +5,13 @@ package import Streams
 package import StrictJSON
 
 /// Runs the query `momentsPage`, from any source.
-package protocol MomentsPageSessionType: Sendable {
+nonisolated package protocol MomentsPageSessionType: Sendable {
   /// A cold stream of one complete response; each subscriber makes a new request.
   func momentsPage(userID: String, page: Int, withLikes: Bool) -> Observable<MomentsPageSession.ResponseData>
 }
 
 /// Runs the query `momentsPage` on a GraphQL server.
-package struct MomentsPageSession: MomentsPageSessionType {
+nonisolated package struct MomentsPageSession: MomentsPageSessionType {
   /// What the server sends.
   package typealias Response = GraphQLResponse<ResponseData>
 
@@ -36,7 +36,7 @@ package struct MomentsPageSession: MomentsPageSessionType {
   }
 }
 
-extension MomentsPageSession {
+nonisolated extension MomentsPageSession {
   /// The request.
   package struct Session: GraphQLSession {
     /// The type of `data`.

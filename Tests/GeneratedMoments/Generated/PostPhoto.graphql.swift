@@ -6,7 +6,7 @@ package import Streams
 package import StrictJSON
 
 /// Runs the mutation `postPhoto`, from any source.
-package protocol PostPhotoSessionType: Sendable {
+nonisolated package protocol PostPhotoSessionType: Sendable {
   /// A cold stream of one complete response; each subscriber makes a new request.
   func postPhoto(
     userID: String,
@@ -18,7 +18,7 @@ package protocol PostPhotoSessionType: Sendable {
 }
 
 /// Runs the mutation `postPhoto` on a GraphQL server.
-package struct PostPhotoSession: PostPhotoSessionType {
+nonisolated package struct PostPhotoSession: PostPhotoSessionType {
   /// What the server sends.
   package typealias Response = GraphQLResponse<ResponseData>
 
@@ -49,7 +49,7 @@ package struct PostPhotoSession: PostPhotoSessionType {
   }
 }
 
-extension PostPhotoSession {
+nonisolated extension PostPhotoSession {
   /// The request.
   package struct Session: GraphQLSession {
     /// The type of `data`.
@@ -74,6 +74,14 @@ extension PostPhotoSession {
         case photo = "photo"
         case title = "title"
         case withLikes = "withLikes"
+      }
+
+      package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(userID, forKey: .userID)
+        try container.encode(photo, forKey: .photo)
+        try container.encode(title, forKey: .title)
+        try container.encode(withLikes, forKey: .withLikes)
       }
     }
 

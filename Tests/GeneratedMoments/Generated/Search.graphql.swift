@@ -8,7 +8,7 @@ package import StrictJSON
 /// Runs the query `search`, from any source.
 ///
 /// Users and moments with a text.
-package protocol SearchSessionType: Sendable {
+nonisolated package protocol SearchSessionType: Sendable {
   /// A cold stream of one complete response; each subscriber makes a new request.
   func search(text: String) -> Observable<SearchSession.ResponseData>
 }
@@ -16,7 +16,7 @@ package protocol SearchSessionType: Sendable {
 /// Runs the query `search` on a GraphQL server.
 ///
 /// Users and moments with a text.
-package struct SearchSession: SearchSessionType {
+nonisolated package struct SearchSession: SearchSessionType {
   /// What the server sends.
   package typealias Response = GraphQLResponse<ResponseData>
 
@@ -41,7 +41,7 @@ package struct SearchSession: SearchSessionType {
   }
 }
 
-extension SearchSession {
+nonisolated extension SearchSession {
   /// The request.
   package struct Session: GraphQLSession {
     /// The type of `data`.

@@ -5,7 +5,7 @@ package import Streams
 package import StrictJSON
 
 /// Runs the mutation `updateMomentLike`, from any source.
-package protocol UpdateMomentLikeSessionType: Sendable {
+nonisolated package protocol UpdateMomentLikeSessionType: Sendable {
   /// A cold stream of one complete response; each subscriber makes a new request.
   func updateMomentLike(
     momentID: String,
@@ -16,7 +16,7 @@ package protocol UpdateMomentLikeSessionType: Sendable {
 }
 
 /// Runs the mutation `updateMomentLike` on a GraphQL server.
-package struct UpdateMomentLikeSession: UpdateMomentLikeSessionType {
+nonisolated package struct UpdateMomentLikeSession: UpdateMomentLikeSessionType {
   /// What the server sends.
   package typealias Response = GraphQLResponse<ResponseData>
 
@@ -46,7 +46,7 @@ package struct UpdateMomentLikeSession: UpdateMomentLikeSessionType {
   }
 }
 
-extension UpdateMomentLikeSession {
+nonisolated extension UpdateMomentLikeSession {
   /// The request.
   package struct Session: GraphQLSession {
     /// The type of `data`.

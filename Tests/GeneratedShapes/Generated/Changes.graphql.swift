@@ -392,6 +392,12 @@ extension AttachSession {
         case file = "file"
         case more = "more"
       }
+
+      package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(file, forKey: .file)
+        try container.encode(more, forKey: .more)
+      }
     }
 
     /// The document.

@@ -81,15 +81,33 @@ package struct AddCommentInput: JSONInputObject, Equatable, Sendable {
 package struct AttachmentInput: Encodable, Sendable {
   package var name: String
   package var file: GraphQLUpload
+  private var _next: Indirect<GraphQLNullable<AttachmentInput>>
+  package var next: GraphQLNullable<AttachmentInput> {
+    get { _next.wrappedValue }
+    set { _next.wrappedValue = newValue }
+  }
+  package var size: Int?
 
-  package init(name: String, file: GraphQLUpload) {
+  package init(name: String, file: GraphQLUpload, next: GraphQLNullable<AttachmentInput> = .absent, size: Int? = nil) {
     self.name = name
     self.file = file
+    self._next = Indirect(wrappedValue: next)
+    self.size = size
   }
 
   private enum CodingKeys: String, CodingKey {
     case name = "name"
     case file = "file"
+    case next = "next"
+    case size = "size"
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(name, forKey: .name)
+    try container.encode(file, forKey: .file)
+    try container.encode(_next.wrappedValue, forKey: .next)
+    try container.encodeIfPresent(size, forKey: .size)
   }
 }
 
@@ -100,7 +118,11 @@ package struct IssueFilter: JSONInputObject, Equatable, Sendable {
   package var since: GraphQLNullable<Date>
   package var minimumComments: Int?
   package var and: GraphQLNullable<[IssueFilter]>
-  @Indirect package var not: GraphQLNullable<IssueFilter>
+  private var _not: Indirect<GraphQLNullable<IssueFilter>>
+  package var not: GraphQLNullable<IssueFilter> {
+    get { _not.wrappedValue }
+    set { _not.wrappedValue = newValue }
+  }
 
   private var _old: GraphQLNullable<String>
   @available(*, deprecated, message: "Use labels")
@@ -125,7 +147,7 @@ package struct IssueFilter: JSONInputObject, Equatable, Sendable {
     self.since = since
     self.minimumComments = minimumComments
     self.and = and
-    self.not = not
+    self._not = Indirect(wrappedValue: not)
     self._old = old
   }
 
@@ -137,7 +159,7 @@ package struct IssueFilter: JSONInputObject, Equatable, Sendable {
     json.member("since", since)
     json.member("minimumComments", ifPresent: minimumComments)
     json.member("and", and)
-    json.member("not", not)
+    json.member("not", _not.wrappedValue)
     json.member("old", _old)
     json.endObject()
   }
