@@ -231,10 +231,8 @@ let package = Package(
       name: "ReadmeTests",
       dependencies: [
         "BFFOperations", "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting",
-        "HTTPClientCore",
-        "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "Stores", "Streams", "StrictJSON",
-        "SystemBase",
-        "TestSupport",
+        "HTTPClientCore", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "Stores", "Streams",
+        "StrictJSON", "TestSupport",
       ]),
     .testTarget(
       name: "MomentsCommandTests",

@@ -65,7 +65,7 @@ struct DocumentTests {
   }
 
   /// The words of the sources, and the names of all files without their endings.
-  private static let words: Set<String> = {
+  static let words: Set<String> = {
     var words = Set(paths.flatMap { $0.split(separator: "/").map { String($0.prefix { $0 != "." }) } })
     for path in paths where path.hasSuffix(".swift") && !path.hasPrefix("Tests/") {
       let bytes = (try? Data(contentsOf: RepositoryLayout.root.appending(path: path))) ?? Data()
