@@ -170,26 +170,17 @@ struct Documents {
     var whole = Whole(syntax: document.syntax, parts: [(1, document.source, start)])
     guard !others.isEmpty else { return (whole, uses) }
     var bytes = document.source.bytes
-    var line = 1 + Self.lineEnds(in: bytes)
+    var line = 1 + bytes.lineEnds
     for fragment in others {
       let text = Array(fragment.syntax.text.utf8)
       line += 1
       whole.parts.append((line, all[fragment.document].source, fragment.syntax.location))
-      line += Self.lineEnds(in: text)
+      line += text.lineEnds
       // The space keeps the line end from being one with that of the text before it.
       bytes += Array(" \n".utf8) + text
     }
     whole.syntax = try DocumentSyntax(parsing: bytes)
     return (whole, uses)
-  }
-
-  private static func lineEnds(in bytes: [UInt8]) -> Int {
-    var (count, last) = (0, UInt8(0))
-    for byte in bytes {
-      if byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") && last != UInt8(ascii: "\r") { count += 1 }
-      last = byte
-    }
-    return count
   }
 }
 

@@ -55,7 +55,7 @@ struct DocumentSet {
         text += source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? source.bytes.dropFirst(3) : source.bytes[...]
         // The space keeps the line end from being one with that of the text before it.
         text += Array(" \n".utf8)
-        line += Self.lineEnds(in: source.bytes) + 1
+        line += source.bytes.lineEnds + 1
       } catch {
         problems.append(GenerationProblem(error.message, in: source.name, at: error.location, rule: "Syntax"))
       }
@@ -73,15 +73,6 @@ struct DocumentSet {
     }
     self.files = files
     fragments = FragmentTable(syntax)
-  }
-
-  private static func lineEnds(in bytes: [UInt8]) -> Int {
-    var (count, last) = (0, UInt8(0))
-    for byte in bytes {
-      if byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") && last != UInt8(ascii: "\r") { count += 1 }
-      last = byte
-    }
-    return count
   }
 
   /// The number of the file that has a place of the text.

@@ -297,7 +297,7 @@ struct ModelBuilder {
       reading = "try json.fragment(ifType: \(typeSet(of: condition, within: type)))"
     }
     if group.isConditional {
-      // One that is narrowed is told by its keys, too.
+      // One that is narrowed is recognised by its keys, too.
       let key = witness(of: group.fragment, beside: selected)
       reading = key.map { "try json.fragment(ifHas: \"\($0)\")" } ?? "try json.fragmentIfComplete()"
     }

@@ -20,7 +20,7 @@ struct SwiftEmitter {
     self.configuration = configuration
   }
 
-  /// The imports of a file: what is generated shows their types to whoever can see it. A conformance alone shows a protocol
+  /// The imports of a file: what is generated shows their types to those who can see it. A conformance alone shows a protocol
   /// only to other packages, and the compiler warns of an import that shows more than that.
   func imports(_ modules: Set<String>, conformances: Set<String>, _ writer: inout SwiftWriter) {
     for module in modules.union(conformances).sorted() {

@@ -67,17 +67,3 @@ extension UInt8 {
 
   fileprivate var isLineEnd: Bool { self == UInt8(ascii: "\n") || self == UInt8(ascii: "\r") }
 }
-
-extension Sequence<UInt8> {
-  /// How many lines end in a text.
-  fileprivate var lineEnds: Int {
-    var count = 0
-    var last: UInt8 = 0
-    for byte in self {
-      // A carriage return and a line feed end one line together.
-      if byte.isLineEnd, !(last == UInt8(ascii: "\r") && byte == UInt8(ascii: "\n")) { count += 1 }
-      last = byte
-    }
-    return count
-  }
-}

@@ -23,6 +23,19 @@ public struct SourceLocation: Hashable, Sendable, Comparable, CustomStringConver
   }
 }
 
+extension Sequence<UInt8> {
+  /// How many lines end in a text.
+  package var lineEnds: Int {
+    var (count, last) = (0, UInt8(0))
+    for byte in self {
+      // A carriage return and a line feed end one line together.
+      if byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") && last != UInt8(ascii: "\r") { count += 1 }
+      last = byte
+    }
+    return count
+  }
+}
+
 /// Where each line of a text begins. It is made when the first location is asked for.
 final class LineTable: Sendable {
   private let starts: [UInt32]
