@@ -26,6 +26,11 @@ package struct Failure: Error {
   package init(exitCode: ExitCode, message: String) {
     (self.exitCode, self.message) = (exitCode, message)
   }
+
+  /// The failure, with the place in a file that names what cannot be used.
+  func at(_ place: String?) -> Failure {
+    place.map { Failure(exitCode: exitCode, message: "\($0): \(message)") } ?? self
+  }
 }
 
 /// Where results and messages go: standard output, in colour if it is a terminal, and standard error.

@@ -53,9 +53,10 @@ package struct GenerateCommand: Sendable {
           exitCode: .usage, message: "'generate' needs --output, or \"output\" in its configuration; see graphql --help"
         )
       }
-      let documents = try console.inputs(paths, endings: ["graphql", "gql"], without: schema.map(\.name)).map {
-        sources.add($0)
-      }
+      let documents = try console.inputs(
+        paths, endings: ["graphql", "gql"], without: schema.map(\.name),
+        place: options.files.isEmpty ? configuration.places["documents"] : nil
+      ).map { sources.add($0) }
       let code = try Generator(configuration.generation).generate(schema: schema, documents: documents)
       if options.showsWarnings { console.report(code.warnings.map(sources.finding)) }
       return try write(code, to: output, configuration, folder)
@@ -87,7 +88,12 @@ package struct GenerateCommand: Sendable {
   ) async throws -> [GenerationSource] {
     if let path = options.schema { return [sources.add(try Input(path))] }
     switch configuration.schema {
-    case .files(let paths): return try paths.map { sources.add(try Input(Self.path($0, in: folder))) }
+    case .files(let paths):
+      do throws(Failure) {
+        return try paths.map { path throws(Failure) in sources.add(try Input(Self.path(path, in: folder))) }
+      } catch {
+        throw error.at(configuration.places["schema"])
+      }
     case .endpoint(let endpoint, let headers):
       let fields = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" } + options.headers
       return [GenerationSource(name: endpoint, bytes: try await download(endpoint, fields))]
@@ -105,7 +111,7 @@ package struct GenerateCommand: Sendable {
     let isOnce = options.isOnce
     let output = GenerationOutput(folder, isOnce: isOnce)
     for file in code.files where isOnce ? !file.isEmpty : true {
-      output.add(file.name, isOnce ? file.textWithoutMarker : file.text)
+      output.add(file.name, isOnce ? file.textWithoutHead : file.text)
     }
     let manifest = GraphQLManifest(code.operations.map { ($0.name, $0.kind.rawValue, $0.document) })
     if let path = options.manifest ?? configuration.manifest.map({ Self.path($0, in: base) }),

@@ -127,11 +127,11 @@ final class GenerationOutput {
 }
 
 extension GeneratedFile {
-  /// The text without the line that says that it is generated.
-  var textWithoutMarker: String {
-    String(text.dropFirst(Generator.marker.count).drop { $0 == "\n" })
+  /// The text without the lines that say that it is generated.
+  var textWithoutHead: String {
+    String(text.dropFirst(Generator.head.count).drop { $0 == "\n" })
   }
 
   /// Whether nothing is declared in it.
-  var isEmpty: Bool { textWithoutMarker.isEmpty }
+  var isEmpty: Bool { textWithoutHead.isEmpty }
 }

@@ -37,8 +37,10 @@ package struct Input {
 extension Console {
   /// Reads the files at paths, and those in folders whose names have an ending, each once; schemas that are in a folder
   /// are left out. Each that cannot be read is reported, and the run fails when all have been tried.
+  ///
+  /// - Parameter place: where the paths are named, for messages.
   package func inputs(
-    _ paths: [String], endings: Set<String>, without schemas: [String] = []
+    _ paths: [String], endings: Set<String>, without schemas: [String] = [], place: String? = nil
   ) throws(Failure) -> [Input] {
     var inputs: [Input] = []
     var failures: [Failure] = []
@@ -59,7 +61,7 @@ extension Console {
           inputs.append(try Input(file, isFound: true))
         }
       } catch {
-        failures.append(error)
+        failures.append(error.at(place))
       }
     }
     for failure in failures.dropLast() { report(failure: failure.message) }

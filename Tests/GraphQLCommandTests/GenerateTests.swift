@@ -139,10 +139,16 @@ import Testing
   }
 
   @Test func `a schema or a file that is not there is an error, and so is a fault of the configuration`() async throws {
-    _ = try folder.file("graphql.json", #"{"schema": "nowhere.graphql", "documents": "app", "output": "out"}"#)
+    _ = try folder.file(
+      "graphql.json", "{\n  \"schema\": \"nowhere.graphql\",\n  \"documents\": \"app\", \"output\": \"out\"\n}")
     let noSchema = try await generate()
+    let path = folder.url.path
     #expect(noSchema.code == 66)
-    #expect(noSchema.errors.hasSuffix("/nowhere.graphql: there is no such file\n"))
+    #expect(noSchema.errors == "graphql: \(path)/graphql.json:2:13: \(path)/nowhere.graphql: there is no such file\n")
+    _ = try folder.file("graphql.json", #"{"schema": "schema.graphql", "documents": "nowhere", "output": "out"}"#)
+    let noDocuments = try await generate()
+    #expect(noDocuments.code == 66)
+    #expect(noDocuments.errors == "graphql: \(path)/graphql.json:1:43: \(path)/nowhere: there is no such file\n")
     #expect(try await folder.run(["generate", "--config", try folder.file("none.json")]).code == 66)
     _ = try folder.file("graphql.json", "{\n  \"documnets\": \"app\"\n}")
     let misspelt = try await generate()

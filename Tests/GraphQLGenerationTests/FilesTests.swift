@@ -32,7 +32,7 @@ import Testing
       ])
     let names = isExpected ? ["a+Types.graphql.swift", "b+Types.graphql.swift"] : ["Types.graphql.swift"]
     #expect(code.files.map(\.name) == (["Last.graphql.swift", "Schema.graphql.swift"] + names).sorted())
-    #expect(code.files.first { $0.name.hasPrefix("b+") }.map { $0.text == Generator.marker + "\n" } ?? !isExpected)
+    #expect(code.files.first { $0.name.hasPrefix("b+") }.map { $0.text == Generator.head + "\n" } ?? !isExpected)
     #expect(code.operations.map(\.name) == ["A", "B"])
     #expect(code.operations.map(\.file) == [names[0], "Last.graphql.swift"])
   }

@@ -56,7 +56,7 @@ import Testing
       code.warnings.map(\.description) == [
         "2.graphql:1:1: warning: no operation uses the fragment \"f\": nothing is generated for it"
       ])
-    #expect(code.files.first { $0.name == "2.graphql.swift" }?.text == Generator.marker + "\n")
+    #expect(code.files.first { $0.name == "2.graphql.swift" }?.text == Generator.head + "\n")
   }
 
   @Test func `files without operations and fragments are left out, and without any there is nothing to generate`()

@@ -39,6 +39,9 @@ public struct ConfigurationFile: Hashable, Sendable {
   /// How the code is to look.
   public private(set) var generation = GenerationConfiguration()
 
+  /// Where the file has the values of its keys, as `FILE:LINE:COLUMN`.
+  package private(set) var places: [String: String] = [:]
+
   /// The configuration without a file.
   public init() {}
 
@@ -60,6 +63,7 @@ public struct ConfigurationFile: Hashable, Sendable {
   fileprivate mutating func read(
     _ key: String, from json: inout JSONReader, _ parser: inout ConfigurationParser
   ) throws(JSONError) {
+    places[key] = try parser.placeOfValue(&json)
     switch key {
     case "schema": schema = try parser.schema(&json)
     case "documents": documents = try parser.strings(&json)
@@ -144,6 +148,11 @@ private struct ConfigurationParser {
         try json.skipValue()
       }
     }
+  }
+
+  /// Where the next value begins, as people read it.
+  func placeOfValue(_ json: inout JSONReader) throws(JSONError) -> String {
+    "\(source.name):\(location(of: try place(&json)))"
   }
 
   /// Where the next value begins.

@@ -1,0 +1,119 @@
+import Foundation
+import GraphQLGeneration
+import GraphQLSchema
+import SystemBase
+import TestSupport
+import Testing
+
+/// What is generated of any operations compiles, and reads what a server sends.
+@Suite struct RandomOperationTests {
+  private let seed: UInt64 = {
+    let seed =
+      ProcessInfo.processInfo.environment["MOMENTS_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 1 ... .max)
+    print("MOMENTS_TEST_SEED=\(seed)")
+    return seed
+  }()
+
+  private static let schemas =
+    ["Tests/GeneratedShapes/schema.graphql"]
+    + (TestScale.isLong
+      ? ["schema.graphql", "Examples/Issues/schema.graphql", "Tests/GraphQLSchemaTests/Corpus/schema.graphql"] : [])
+
+  @Test(arguments: schemas)
+  func `V4: sessions of random operations compile, keep to the contract, and see all that a server sends`(
+    _ schema: String
+  ) async throws {
+    let file = RepositoryLayout.root.appendingPathComponent(schema)
+    let source = GenerationSource(name: schema, bytes: Array(try Data(contentsOf: file)))
+    let operations = try RandomOperations(
+      TestScale.count(8, long: 60), on: Schema(reading: source.bytes), seed: seed)
+    var configuration = GenerationConfiguration()
+    configuration.equality = .equatable
+    configuration.isEncodable = true
+    configuration.scalars = [
+      "DateTime": .init("Date", module: "Foundation"), "Date": .init("String"), "URI": .init("String"),
+      "JSON": .init("JSONValue"), "Anything": .init("JSONValue"), "BigInt": .init("Int64"),
+    ]
+    let code = try Generator(configuration).generate(
+      schema: [source],
+      documents: operations.documents.enumerated().map { GenerationSource(name: "\($0).graphql", text: $1) })
+
+    let program = try GeneratedProgram()
+    for file in code.files { try program.write(file.text, to: file.name) }
+    let roundTrip = RepositoryLayout.root.appendingPathComponent("Tests/GraphQLGenerationTests/Random/RoundTrip.swift")
+    try program.write(String(contentsOf: roundTrip, encoding: .utf8), to: "RoundTrip.swift")
+    let calls = operations.operations.map { operation in
+      let variables = operation.variables.map { "\($0): $0" }.joined(separator: ", ")
+      let make = operation.variables.isEmpty ? "{ _ in .init() }" : "{ .init(\(variables)) }"
+      return "problems += trip.problems(\(make) as (Bool) -> \(operation.name)Session.Session)"
+    }
+    try program.write(
+      """
+      let trip = try RoundTrip(schema: CommandLine.arguments[1])
+      var problems: [String] = []
+      \(calls.joined(separator: "\n"))
+      for problem in problems { print(problem) }
+      print("\(calls.count) operations")
+      """, to: "main.swift")
+    let compiled = try await program.compile()
+    #expect(compiled == "", "\(operations.documents)")
+    let output = try await program.run([file.path])
+    #expect(output == "\(calls.count) operations\n")
+  }
+}
+
+/// A program of Swift files and the modules that the tests are built with.
+private final class GeneratedProgram {
+  private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("program-\(UUID().uuidString)")
+  private var files: [String] = []
+  private var executable: URL { folder.appendingPathComponent("program") }
+
+  init() throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  func write(_ text: String, to name: String) throws {
+    let file = folder.appendingPathComponent(name)
+    try Data(text.utf8).write(to: file)
+    files.append(file.path)
+  }
+
+  /// What the compiler says of it: nothing, if it has no warning.
+  func compile() async throws -> String {
+    let products = RepositoryLayout.products
+    // What RoundTrip.swift imports, and what that depends on.
+    let modules = [
+      "SystemBase", "Streams", "StrictJSON", "GraphQLValues", "GraphQLLanguage", "GraphQLSchema", "HTTPClientCore",
+      "HTTPMiddlewares", "SocketHTTP", "GraphQLClient", "GraphQLTesting",
+    ]
+    // Not all objects of the folder: it keeps those of files that are gone.
+    let objects = try modules.flatMap { module in
+      let map = products.appendingPathComponent("\(module).build/output-file-map.json")
+      let outputs = try JSONDecoder().decode([String: [String: String]].self, from: Data(contentsOf: map))
+      return outputs.values.compactMap { $0["object"] }.filter(FileManager.default.fileExists).sorted()
+    }
+    let moduleMap = RepositoryLayout.root.appendingPathComponent("Sources/CLinux/include/module.modulemap")
+    let arguments =
+      ["swiftc", "-swift-version", "6", "-module-name", "Program", "-o", executable.path]
+      + ["-I", products.appendingPathComponent("Modules").path, "-Xcc", "-fmodule-map-file=\(moduleMap.path)"]
+      + sanitizers.map { "-sanitize=\($0)" } + files + objects
+    let state = try await ChildProcess.run(
+      URL(fileURLWithPath: "/usr/bin/env"), arguments, within: .seconds(600))
+    return state.errorText + state.outputText + (state.exitCode == 0 ? "" : "\(state.ending.debugDescription)")
+  }
+
+  /// What it writes.
+  func run(_ arguments: [String]) async throws -> String {
+    let state = try await ChildProcess.run(executable, arguments, within: .seconds(600))
+    return state.outputText + state.errorText + (state.exitCode == 0 ? "" : "\(state.ending.debugDescription)")
+  }
+
+  /// Those that the tests are built with, and so the modules.
+  private var sanitizers: [String] {
+    ["address": "__asan_init", "thread": "__tsan_init"].filter { dlsym(nil, $0.value) != nil }.map(\.key)
+  }
+}
