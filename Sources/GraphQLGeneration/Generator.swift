@@ -95,12 +95,13 @@ public struct Generator: Hashable, Sendable {
     check(documents, schema.schema, &problems)
     try Self.throwErrors(in: problems)
 
-    var builder = ModelBuilder(configuration, schema.schema, documents)
+    var builder = ModelBuilder(configuration, schema, documents)
     let model = builder.build()
     problems += builder.problems
     try Self.throwErrors(in: problems)
     let text = DocumentText(
-      documents, typenamePlaces: builder.typenamePlaces, minifies: configuration.minifiesDocuments)
+      documents, schema.directives, typenamePlaces: builder.typenamePlaces,
+      minifies: configuration.minifiesDocuments)
     return code(model, documents, text, problems)
   }
 

@@ -102,9 +102,30 @@ import Testing
     #expect(ofSchema.contains("let b: [Int]?\n"))
   }
 
-  @Test func `a result for each field is not to be had, which is said`() {
-    let problems = Sample.problems("query A { user(id: 1) @catch { id } }")
-    #expect(problems.first?.hasPrefix("1.graphql:1:23: error: @catch(to: RESULT) is not supported") == true)
+  @Test func `directives may have the names that links give them, and are not sent under those either`() throws {
+    let extensions = """
+      extend schema @link(
+        url: "https://specs.apollo.dev/nullability/v0.4/"
+        import: [{name: "@semanticNonNullField", as: "@never"}, {name: "@catch", as: "@mayFail"}, {name: "CatchTo", as: "How"}])
+      extend type Query @never(name: "b", levels: [0, 1])
+      """
+    let text = try Sample.text(
+      "query Q { b c: b @mayFail(to: NULL) }", schema: "type Query { b: [Int] }", extensions: extensions)
+    #expect(text.contains("public let b: [Int]\n"))
+    #expect(text.contains("public let c: [Int?]?\n"))
+    #expect(text.contains("query Q { b c: b }"))
+    let unknown = Sample.problems(
+      "query Q { b @catch(to: SOON) }", schema: "type Query { b: [Int] }", extensions: extensions)
+    #expect(unknown.count == 1)
+  }
+
+  @Test func `a result for a field is read as its value or null, which is said`() throws {
+    let code = try Sample.code(
+      "query A { user(id: 1) @catch { id } }", extensions: "extend type Query @nonnull(fields: \"user\")")
+    #expect(code.files.first?.text.contains("public let user: User?\n") == true)
+    let warning = try #require(code.warnings.first?.description)
+    #expect(code.warnings.count == 1)
+    #expect(warning.hasPrefix("1.graphql:1:23: warning: a field has no result of its own: "))
   }
 
   @Test func `the same input gives the same text, in whatever order the files come`() throws {

@@ -9,6 +9,7 @@ struct ModelBuilder {
   let schema: Schema
   let documents: DocumentSet
   let names: SwiftNames
+  let directives: ClientDirectives
   let nullability: Nullability
   /// The fragments by their names.
   let fragments: [String: FragmentSyntax]
@@ -36,10 +37,11 @@ struct ModelBuilder {
   /// The names that no type inside of another may have, as they would hide what it needs.
   private var hiddenNames: Set<String>
 
-  init(_ configuration: GenerationConfiguration, _ schema: Schema, _ documents: DocumentSet) {
-    (self.configuration, self.schema, self.documents) = (configuration, schema, documents)
+  init(_ configuration: GenerationConfiguration, _ source: SchemaSource, _ documents: DocumentSet) {
+    (self.configuration, schema, self.documents) = (configuration, source.schema, documents)
     names = SwiftNames(configuration)
-    nullability = Nullability(schema)
+    directives = source.directives
+    nullability = Nullability(schema, directives)
     fragments = Dictionary(documents.syntax.fragments.map { ($0.name.text, $0) }) { $1 }
     hiddenNames = SwiftNames.typesInUse
     for scalar in configuration.scalars.values {
@@ -236,13 +238,13 @@ struct ModelBuilder {
     let syntax = group.fields[0].syntax
     guard let field = type.selectableField(named: syntax.name.text) else { return }
     let levels = nullability.nonNullLevels(of: field, selectedAs: group.fields.map(\.syntax))
-    if let directive = syntax.directives.first(where: { $0.name == "catch" }),
+    if let directive = syntax.directives.first(where: { directives.name(of: $0) == "catch" }),
       directive.enumValue("to") == "RESULT" || directive.enumValue("to") == nil
     {
       problems.append(
         documents.problem(
-          "@catch(to: RESULT) is not supported: use @catch(to: NULL), and the errors of a response with the error policy `all`",
-          at: directive.location))
+          "a field has no result of its own: @catch(to: RESULT) is read as @catch(to: NULL). With the error policy `all`, the response has the errors with their paths",
+          at: directive.location, severity: .warning))
     }
     let leaf: Leaf
     let named = field.type.named

@@ -9,16 +9,18 @@ struct Nullability {
   /// For a field's coordinate, the levels of its lists that are never null; 0 is the field itself.
   private var levels: [String: Set<Int>] = [:]
   private let schema: Schema
+  private let directives: ClientDirectives
 
-  init(_ schema: Schema) {
+  init(_ schema: Schema, _ directives: ClientDirectives) {
     self.schema = schema
+    self.directives = directives
     for type in schema.types where type.kind == .object || type.kind == .interface {
       for directive in type.directives { read(directive, of: type) }
     }
   }
 
   private mutating func read(_ directive: DirectiveSyntax, of type: NamedType) {
-    switch directive.name.text {
+    switch directives.name(of: directive) {
     case "nonnull":
       let names = directive.string("fields") ?? ""
       for name in names.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "\n" }) {
@@ -34,13 +36,13 @@ struct Nullability {
   /// The levels at which a field that is selected is not null although the schema allows it.
   func nonNullLevels(of field: Field, selectedAs selections: [FieldSyntax]) -> Set<Int> {
     var result = levels[field.coordinate] ?? []
-    if let directive = field.definition?.directives.first(where: { $0.name == "semanticNonNull" }) {
+    if let directive = field.definition?.directives.first(where: { directives.name(of: $0) == "semanticNonNull" }) {
       result.formUnion(directive.levels ?? [0])
     }
     for directive in selections.flatMap(\.directives) {
-      switch directive.name.text {
+      switch directives.name(of: directive) {
       case "nonnull", "required": result.insert(0)
-      case "catch" where directive.enumValue("to") == "NULL":
+      case "catch" where directive.enumValue("to") != "THROW":
         result.subtract(directive.levels ?? result)
       default: break
       }

@@ -5,6 +5,7 @@ import StrictJSON
 /// The schema of several files: SDL, the result of an introspection, and extensions that only clients know.
 struct SchemaSource {
   let schema: Schema
+  let directives: ClientDirectives
 
   /// Reads the files; `nil` if one cannot be read, which becomes a problem. The schema's own faults become warnings, since it
   /// is someone else's.
@@ -23,7 +24,8 @@ struct SchemaSource {
       if sources.isEmpty { problems.append(GenerationProblem("there is no schema", in: "schema")) }
       return nil
     }
-    if let prelude = ClientDirectives.definitions(besides: documents) { documents.append(prelude) }
+    directives = ClientDirectives(linkedIn: documents)
+    if let prelude = directives.definitions(besides: documents) { documents.append(prelude) }
     schema = Schema(documents)
     for problem in schema.problems where problem.severity == .error && problem.document < sources.count {
       problems.append(
@@ -40,16 +42,46 @@ struct SchemaSource {
   }
 }
 
-/// Directives of clients, which servers do not define: those of Apollo Kotlin and Relay for nullability and caches.
-enum ClientDirectives {
-  /// Those in documents, which are not sent.
-  static let notSent: Set = ["catch", "nonnull", "required", "connection", "ignoreErrors"]
+/// Directives of clients, which servers do not define: those of Apollo Kotlin and Relay for nullability and caches, by the
+/// names that a schema's links give them (https://specs.apollo.dev/link/v1.0/).
+struct ClientDirectives {
+  /// The usual names, by those of the schema: `["@mayFail": "@catch"]`.
+  private let names: [String: String]
+
+  /// Reads what the schema's `@link`s import under other names.
+  init(linkedIn documents: [DocumentSyntax]) {
+    var names: [String: String] = [:]
+    for case .schema(let schema) in documents.flatMap(\.definitions) {
+      for link in schema.directives where link.name == "link" { names.merge(link.importedNames) { $1 } }
+    }
+    self.names = names
+  }
+
+  /// The usual name of a directive, without `@`.
+  func name(of directive: DirectiveSyntax) -> String {
+    let name = directive.name.text
+    return names["@" + name].map { String($0.dropFirst()) } ?? name
+  }
+
+  /// Whether a directive of a document is for the server.
+  func isSent(_ directive: DirectiveSyntax) -> Bool { !Self.notSent.contains(name(of: directive)) }
+
+  private static let notSent: Set = ["catch", "nonnull", "required", "connection", "ignoreErrors"]
 
   /// The definitions that documents lack.
-  static func definitions(besides documents: [DocumentSyntax]) -> DocumentSyntax? {
+  func definitions(besides documents: [DocumentSyntax]) -> DocumentSyntax? {
+    var text = Self.text
+    for (name, usual) in names {
+      text = text.split(separator: "\n").map { line in
+        line.split(separator: " ", omittingEmptySubsequences: false).map { word in
+          let end = word.firstIndex { "(!:".contains($0) } ?? word.endIndex
+          return word[..<end] == usual ? name + word[end...] : String(word)
+        }.joined(separator: " ")
+      }.joined(separator: "\n")
+    }
     guard let all = try? DocumentSyntax(parsing: text) else { return nil }
-    let names = Set(documents.flatMap { $0.definitions.compactMap(name) })
-    let missing = all.definitions.filter { definition in name(definition).map { !names.contains($0) } ?? false }
+    let present = Set(documents.flatMap { $0.definitions.compactMap(Self.name) })
+    let missing = all.definitions.filter { definition in Self.name(definition).map { !present.contains($0) } ?? false }
     return missing.isEmpty ? nil : try? DocumentSyntax(parsing: missing.map(\.text).joined(separator: "\n"))
   }
 
@@ -84,4 +116,18 @@ enum ClientDirectives {
     enum LinkPurpose { SECURITY EXECUTION }
     scalar LinkImport
     """
+}
+
+extension DirectiveSyntax {
+  /// What a `@link` imports under another name.
+  fileprivate var importedNames: [String: String] {
+    guard case .list(let items)? = arguments.first(where: { $0.name == "import" })?.value.kind else { return [:] }
+    var names: [String: String] = [:]
+    for case .object(let fields) in items.lazy.map(\.kind) {
+      var texts: [String: String] = [:]
+      for field in fields { if case .string(let text) = field.value.kind { texts[field.name.text] = text.value } }
+      if let name = texts["name"], let other = texts["as"] { names[other] = name }
+    }
+    return names
+  }
 }

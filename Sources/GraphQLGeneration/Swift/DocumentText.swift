@@ -3,12 +3,14 @@ import GraphQLLanguage
 /// The text of definitions as it is sent: with `__typename` where a type has to be known, without the directives of clients.
 struct DocumentText {
   private let documents: DocumentSet
+  private let directives: ClientDirectives
   /// In order.
   private let typenamePlaces: [Int]
   private let minifies: Bool
 
-  init(_ documents: DocumentSet, typenamePlaces: Set<Int>, minifies: Bool) {
+  init(_ documents: DocumentSet, _ directives: ClientDirectives, typenamePlaces: Set<Int>, minifies: Bool) {
     self.documents = documents
+    self.directives = directives
     self.typenamePlaces = typenamePlaces.sorted()
     self.minifies = minifies
   }
@@ -22,7 +24,7 @@ struct DocumentText {
       (place..<place, Self.typename(before: place - range.lowerBound, in: source))
     }
     for directive in definition.descendants(.directive).compactMap(DirectiveSyntax.init)
-    where ClientDirectives.notSent.contains(directive.name.text) {
+    where !directives.isSent(directive) {
       let start = source[..<(directive.range.lowerBound - range.lowerBound)].lastIndex { !$0.isWhiteSpace } ?? 0
       edits.append(((start + 1 + range.lowerBound)..<directive.range.upperBound, ""))
     }
