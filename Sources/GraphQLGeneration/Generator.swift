@@ -204,7 +204,7 @@ public struct Generator: Hashable, Sendable {
     }
     if !model.typeSets.isEmpty {
       writer.line()
-      emitter.typeSets(model.typeSets, &writer)
+      emitter.typeSets(model.typeSets.sorted { $0.name < $1.name }, &writer)
     }
     var modules: Set<String> = Set(model.inputs.flatMap(\.modules))
     if model.inputs.contains(where: { !$0.hasUploads }) { modules.insert("StrictJSON") }

@@ -91,6 +91,13 @@ struct CheckedSession {
       CheckedSession(check, CommentAddedSession.Session(issue: "1")),
       CheckedSession(check, TicksSession.Session()),
       CheckedSession(check, EventsSession.Session()),
+      CheckedSession(check, RepositoryPageSession.Session(owner: "a", name: "b", after: .some("c"))),
+      CheckedSession(check, TimelineActorsSession.Session(ids: ["1"])),
+      CheckedSession(
+        check,
+        IssuesOfOthersSession.Session(authors: ["1"], since: .some(Date(timeIntervalSince1970: 0)), last: .some("b"))),
+      CheckedSession(check, CloseTwoSession.Session(first: "1", second: "2")),
+      CheckedSession(check, EventKindsSession.Session()),
       CheckedSession(check, LaterLabelledSession.Session()),
       CheckedSession(check, LaterUnlabelledSession.Session()),
       CheckedSession(check, LaterOffSession.Session()),
@@ -99,7 +106,10 @@ struct CheckedSession {
       CheckedSession(check, LaterNestedSession.Session(id: "1")),
     ]
     // Of these, directives say that they are null in no response without errors.
-    let refused = ["Repository": "data.repository", "RepositoryCaught": "data.repository.languages"]
+    let refused = [
+      "Repository": "data.repository", "RepositoryCaught": "data.repository.languages",
+      "RepositoryPage": "data.repository",
+    ]
     for session in checked {
       var findings = session.findings.filter { !$0.message.contains("is deprecated") }
       if let path = refused[session.name] {

@@ -259,7 +259,7 @@ import Testing
         """)
     // A fragment on an interface that not every member has is there or not.
     #expect(text.contains("public let named: Named?\n"))
-    #expect(text.contains("named = try json.fragment(ifType: PossibleTypes.named)\n"))
+    #expect(text.contains("named = try json.fragment(ifType: PossibleTypes.namedOfItem)\n"))
     #expect(text.contains("search(text: $text) { __typename ... on User { name }"))
   }
 

@@ -379,15 +379,15 @@ struct ModelBuilder {
     return KindModel(name: name, cases: result, other: cases.take("other", suffix: "Type"))
   }
 
-  /// The name of the set of types that an object of one type has if it is of another.
+  /// The name of the set of types that an object of one type has if it is of another. It has the names of both, so that no
+  /// other operation changes it.
   private mutating func typeSet(of type: NamedType, within other: NamedType) -> String {
-    let types = type.possibleTypes.filter { $0.isSubtype(of: other) }.map(\.name).sorted()
-    let key = types.joined(separator: " ")
+    let key = "\(type.name) \(other.name)"
     if let name = typeSetNames[key] { return "PossibleTypes.\(name)" }
     var taken = NameScope(Set(typeSetNames.values))
-    let name = taken.take(names.lowercasedFirst(type.name))
+    let name = taken.take("\(names.lowercasedFirst(type.name))Of\(names.type(other.name))")
     typeSetNames[key] = name
-    model.typeSets.append((name, types))
+    model.typeSets.append((name, type.possibleTypes.filter { $0.isSubtype(of: other) }.map(\.name).sorted()))
     return "PossibleTypes.\(name)"
   }
 }

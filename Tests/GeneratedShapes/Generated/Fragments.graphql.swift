@@ -538,7 +538,7 @@ package struct FeedOfAll: JSONSelection, Decodable, JSONReceived, Equatable, Sen
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      asPinnable = try json.fragment(ifType: PossibleTypes.pinnable)
+      asPinnable = try json.fragment(ifType: PossibleTypes.pinnableOfFeedItem)
       kind = try json.fragment()
     }
 

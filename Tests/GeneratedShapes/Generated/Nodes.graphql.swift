@@ -393,7 +393,7 @@ extension NodeKindsSession {
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
         nodeID = try json.fragment()
-        asActor = try json.fragment(ifType: PossibleTypes.actor)
+        asActor = try json.fragment(ifType: PossibleTypes.actorOfNode)
         kind = try json.fragment()
       }
 
@@ -570,8 +570,8 @@ extension NodeCommentableSession {
       package init(selecting json: inout JSONReader) throws(JSONError) {
         __typename = try json.typename()
         id = try json.id("id")
-        discussion = try json.fragment(ifType: PossibleTypes.pinnable)
-        asCommentable = try json.fragment(ifType: PossibleTypes.pinnable)
+        discussion = try json.fragment(ifType: PossibleTypes.commentableOfNode)
+        asCommentable = try json.fragment(ifType: PossibleTypes.commentableOfNode)
       }
 
       /// What is selected of an object that is a `Commentable`.
@@ -1179,7 +1179,7 @@ extension PinnedSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          asNode = try json.fragment(ifType: PossibleTypes.node)
+          asNode = try json.fragment(ifType: PossibleTypes.nodeOfPinnable)
           kind = try json.fragment()
         }
 
@@ -1498,7 +1498,7 @@ extension NestedSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        asActor = try json.fragment(ifType: PossibleTypes.actor)
+        asActor = try json.fragment(ifType: PossibleTypes.actorOfNode)
       }
 
       /// What is selected of an object that is a `Actor`.

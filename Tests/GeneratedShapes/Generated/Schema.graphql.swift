@@ -260,7 +260,9 @@ package indirect enum UserBy: JSONInputObject, Equatable, Sendable {
 
 /// The objects that abstract types can be, which fragments ask for.
 enum PossibleTypes {
-  static let pinnable: Set<String> = ["Issue"]
-  static let `actor`: Set<String> = ["Bot", "Organization", "User"]
-  static let node: Set<String> = ["Issue", "Repository"]
+  static let actorOfNode: Set<String> = ["Bot", "Organization", "User"]
+  static let commentableOfNode: Set<String> = ["Issue"]
+  static let nodeOfPinnable: Set<String> = ["Issue", "Repository"]
+  static let nodeOfTimelineItem: Set<String> = ["ClosedEvent", "Comment", "LabeledEvent"]
+  static let pinnableOfFeedItem: Set<String> = ["Issue"]
 }

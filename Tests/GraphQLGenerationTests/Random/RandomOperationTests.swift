@@ -19,6 +19,17 @@ import Testing
     + (TestScale.isLong
       ? ["schema.graphql", "Examples/Issues/schema.graphql", "Tests/GraphQLSchemaTests/Corpus/schema.graphql"] : [])
 
+  private static let configuration: GenerationConfiguration = {
+    var configuration = GenerationConfiguration()
+    configuration.equality = .equatable
+    configuration.isEncodable = true
+    configuration.scalars = [
+      "DateTime": .init("Date", module: "Foundation"), "Date": .init("String"), "URI": .init("String"),
+      "JSON": .init("JSONValue"), "Anything": .init("JSONValue"), "BigInt": .init("Int64"),
+    ]
+    return configuration
+  }()
+
   @Test(arguments: schemas)
   func `V4: sessions of random operations compile, keep to the contract, and see all that a server sends`(
     _ schema: String
@@ -27,14 +38,7 @@ import Testing
     let source = GenerationSource(name: schema, bytes: Array(try Data(contentsOf: file)))
     let operations = try RandomOperations(
       TestScale.count(8, long: 60), on: Schema(reading: source.bytes), seed: seed)
-    var configuration = GenerationConfiguration()
-    configuration.equality = .equatable
-    configuration.isEncodable = true
-    configuration.scalars = [
-      "DateTime": .init("Date", module: "Foundation"), "Date": .init("String"), "URI": .init("String"),
-      "JSON": .init("JSONValue"), "Anything": .init("JSONValue"), "BigInt": .init("Int64"),
-    ]
-    let code = try Generator(configuration).generate(
+    let code = try Generator(Self.configuration).generate(
       schema: [source],
       documents: operations.documents.enumerated().map { GenerationSource(name: "\($0).graphql", text: $1) })
 
@@ -59,6 +63,23 @@ import Testing
     #expect(compiled == "", "\(operations.documents)")
     let output = try await program.run([file.path])
     #expect(output == "\(calls.count) operations\n")
+  }
+
+  @Test(arguments: schemas) func `a session does not depend on other operations`(_ schema: String) throws {
+    let source = GenerationSource(
+      name: schema, bytes: Array(try Data(contentsOf: RepositoryLayout.root.appendingPathComponent(schema))))
+    let operations = try RandomOperations(
+      TestScale.count(30, long: 100), on: Schema(reading: source.bytes), seed: seed)
+    let fragments = GenerationSource(name: "Fragments.graphql", text: operations.documents[1])
+    let documents = operations.operations.map { GenerationSource(name: "\($0.name).graphql", text: $0.text) }
+    let generator = Generator(Self.configuration)
+    let all = try generator.generate(schema: [source], documents: documents + [fragments])
+    for document in documents {
+      let alone = try generator.generate(schema: [source], documents: [document, fragments])
+      let name = "\(document.name).swift"
+      let text = alone.files.first { $0.name == name }?.text
+      #expect(text == all.files.first { $0.name == name }?.text)
+    }
   }
 }
 
