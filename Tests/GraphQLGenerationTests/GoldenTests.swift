@@ -117,8 +117,8 @@ import Testing
           }
 
           public init(selecting json: inout JSONReader) throws(JSONError) {
-            id = try json.id("id")
-            name = try json.string("name")
+            id = json.id("id")
+            name = json.string("name")
             friends = try json.list("friends")
           }
 
@@ -131,7 +131,7 @@ import Testing
             }
 
             public init(selecting json: inout JSONReader) throws(JSONError) {
-              name = try json.string("name")
+              name = json.string("name")
             }
           }
         }
@@ -165,8 +165,8 @@ import Testing
           }
 
           public init(selecting json: inout JSONReader) throws(JSONError) {
-            id = try json.id("id")
-            name = try json.string("name")
+            id = json.id("id")
+            name = json.string("name")
           }
         }
         """#)
@@ -186,7 +186,7 @@ import Testing
 
           public init(selecting json: inout JSONReader) throws(JSONError) {
             userFields = try json.fragment()
-            age = try json.optionalInt("age")
+            age = json.optionalInt("age")
           }
         }
         """)
@@ -227,7 +227,7 @@ import Testing
             }
 
             public init(selecting json: inout JSONReader) throws(JSONError) {
-              name = try json.string("name")
+              name = json.string("name")
             }
           }
 
@@ -251,7 +251,7 @@ import Testing
               }
 
               public init(selecting json: inout JSONReader) throws(JSONError) {
-                id = try json.id("id")
+                id = json.id("id")
               }
             }
           }

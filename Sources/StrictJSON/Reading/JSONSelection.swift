@@ -8,8 +8,8 @@ import SystemBase
 ///
 ///     extension User: JSONSelection {
 ///       public init(selecting json: inout JSONReader) throws(JSONError) {
-///         name = try json.string("name")
-///         age = try json.optionalInt("age")
+///         name = json.string("name")
+///         age = json.optionalInt("age")
 ///         friends = try json.list("friends")
 ///       }
 ///     }
@@ -27,10 +27,11 @@ extension JSONSelection {
     let outer = try json.open()
     do throws(JSONError) {
       self = try Self(selecting: &json)
+      try json.throwNoted()
       try json.close(outer)
     } catch {
       json.abandon(outer)
-      throw error
+      throw json.firstError(before: error)
     }
   }
 
@@ -100,6 +101,8 @@ final class SelectionNotes {
   // One reader has it, and uses it in one place at a time.
   @exclusivity(unchecked) var all: [Note] = []
   @exclusivity(unchecked) var index: [Member] = []
+  /// The first error of the object that is open, until it is thrown.
+  @exclusivity(unchecked) var failure: JSONError?
   /// A copy of the text, for values that keep what they were read from.
   @exclusivity(unchecked) var text: [UInt8] = []
 }
@@ -258,12 +261,18 @@ extension JSONReader {
 
   /// Goes to the value of a member that must be there, for what is not inlined in this module alone.
   @usableFromInline @inline(never)
-  mutating func findMember(_ key: StaticString) throws(JSONError) { try find(key) }
+  mutating func findMember(_ key: StaticString) throws(JSONError) {
+    try throwNoted()
+    try find(key)
+  }
 
   /// Goes to the value of a member, for what is not inlined in this module alone; returns whether there is one that is not
   /// null.
   @usableFromInline @inline(never)
-  mutating func findMemberValue(_ key: StaticString) throws(JSONError) -> Bool { try findValue(key) }
+  mutating func findMemberValue(_ key: StaticString) throws(JSONError) -> Bool {
+    try throwNoted()
+    return try findValue(key)
+  }
 
   /// Goes to the value of a member that must be there.
   @inline(__always)

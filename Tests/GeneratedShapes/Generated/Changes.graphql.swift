@@ -111,7 +111,7 @@ extension AddCommentSession {
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
         comment = try json.optionalValue("comment")
-        clientMutationID = try json.optionalString("clientMutationId")
+        clientMutationID = json.optionalString("clientMutationId")
       }
     }
   }
@@ -230,7 +230,7 @@ extension CloseIssueSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
+        id = json.id("id")
         state = try json.value("state")
         closedAt = try json.optionalValue("closedAt")
       }
@@ -573,7 +573,7 @@ extension RenameSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = try json.string("name")
+        name = json.string("name")
       }
     }
   }
@@ -852,7 +852,7 @@ extension EventsSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            body = try json.string("body")
+            body = json.string("body")
           }
         }
 

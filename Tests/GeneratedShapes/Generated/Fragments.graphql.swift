@@ -28,8 +28,8 @@ package struct UserFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    login = try json.string("login")
+    id = json.id("id")
+    login = json.string("login")
     avatar = try json.value("avatar")
     received = try json.received()
   }
@@ -55,8 +55,8 @@ package struct SameFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    login = try json.string("login")
+    id = json.id("id")
+    login = json.string("login")
     received = try json.received()
   }
 }
@@ -95,7 +95,7 @@ package struct RootFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = try json.id("id")
+      id = json.id("id")
     }
   }
 
@@ -107,7 +107,7 @@ package struct RootFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      ids = try json.ids("ids")
+      ids = json.ids("ids")
     }
   }
 }
@@ -136,7 +136,7 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    login = try json.string("login")
+    login = json.string("login")
     avatar = try json.value("avatar")
     kind = try json.fragment()
     received = try json.received()
@@ -170,7 +170,7 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = try json.optionalString("name")
+        name = json.optionalString("name")
       }
     }
 
@@ -193,7 +193,7 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          login = try json.string("login")
+          login = json.string("login")
         }
       }
     }
@@ -218,7 +218,7 @@ package struct NodeID: JSONSelection, Decodable, JSONReceived, Equatable, Sendab
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
+    id = json.id("id")
     received = try json.received()
   }
 }
@@ -247,8 +247,8 @@ package struct CommentFields: JSONSelection, Decodable, JSONReceived, Equatable,
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    body = try json.string("body")
+    id = json.id("id")
+    body = json.string("body")
     author = try json.optionalValue("author")
     createdAt = try json.value("createdAt")
     received = try json.received()
@@ -335,9 +335,9 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    number = try json.int("number")
-    title = try json.string("title")
+    id = json.id("id")
+    number = json.int("number")
+    title = json.string("title")
     state = try json.value("state")
     discussion = try json.fragment()
     repository = try json.value("repository")
@@ -354,7 +354,7 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      name = try json.string("name")
+      name = json.string("name")
       owner = try json.value("owner")
     }
 
@@ -367,7 +367,7 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = try json.string("login")
+        login = json.string("login")
       }
     }
   }
@@ -393,7 +393,7 @@ package struct Discussion: JSONSelection, Decodable, JSONReceived, Equatable, Se
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    locked = try json.bool("locked")
+    locked = json.bool("locked")
     comments = try json.list("comments")
     received = try json.received()
   }
@@ -434,7 +434,7 @@ package struct UserStatus: JSONSelection, Decodable, JSONReceived, Equatable, Se
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      emoji = try json.optionalString("emoji")
+      emoji = json.optionalString("emoji")
     }
   }
 }
@@ -459,8 +459,8 @@ package struct UserName: JSONSelection, Decodable, JSONReceived, Equatable, Send
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    login = try json.string("login")
-    name = try json.optionalString("name")
+    login = json.string("login")
+    name = json.optionalString("name")
     received = try json.received()
   }
 }
@@ -486,7 +486,7 @@ package struct UserFollowers: JSONSelection, Decodable, JSONReceived, Equatable,
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
     followers = try json.list("followers")
-    name = try json.optionalString("name")
+    name = json.optionalString("name")
     received = try json.received()
   }
 
@@ -498,7 +498,7 @@ package struct UserFollowers: JSONSelection, Decodable, JSONReceived, Equatable,
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = try json.id("id")
+      id = json.id("id")
     }
   }
 }
@@ -580,7 +580,7 @@ package struct FeedOfAll: JSONSelection, Decodable, JSONReceived, Equatable, Sen
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          body = try json.string("body")
+          body = json.string("body")
         }
       }
     }

@@ -96,10 +96,10 @@ struct PointFields: JSONSelection, Decodable, Sendable {
   }
 
   init(selecting json: inout JSONReader) throws(JSONError) {
-    x = try json.double("x")
-    y = try json.double("y")
+    x = json.double("x")
+    y = json.double("y")
     t = try json.value("t")
-    level = try json.int("level")
-    ratio = try json.double("ratio")
+    level = json.int("level")
+    ratio = json.double("ratio")
   }
 }
