@@ -4,7 +4,7 @@
 /// A member that is required, and missing, is an error that names its path; so is one of the wrong type. Where a name begins
 /// with `optional`, the value is `nil` if the member is null or left out.
 ///
-/// Those of scalars do not throw, since that would be a third of the code of a type: they note the first error, which the next
+/// Those of scalars do not throw, since a check after each call takes code: they note the first error, which the next
 /// call that throws throws, or the object's end.
 extension JSONReader {
   /// A string.
