@@ -104,6 +104,33 @@ import Testing
     #expect(try Lossy(json: text).users == [nil, User(name: "b"), nil])
   }
 
+  @Test(arguments: [
+    #"{"inner":{"a":1}}"#, #"{"name":1,"inner":{"a":1}}"#, #"{"inner":{"a":1},"name":null}"#,
+    #"{"name":true,"inner":{},"last":2}"#,
+  ])
+  func `an error of a scalar fails the object, even if it is caught on the way`(text: String) throws {
+    struct Inner: JSONSelection {
+      let a: Int
+      init(selecting json: inout JSONReader) throws(JSONError) { a = json.int("a") }
+    }
+    struct Catching: JSONSelection {
+      let name: String
+      let inner: Inner?
+      let raw: Inner?
+      let last: Int?
+      init(selecting json: inout JSONReader) throws(JSONError) {
+        name = json.string("name")
+        inner = try? json.value("inner")
+        raw = try? Inner(from: &json)
+        last = json.optionalInt("last")
+      }
+    }
+    let error = try #require(throws: JSONError.self) { try Catching(json: text) }
+    #expect(error.pathText == "name")
+    // Not in the object behind it either.
+    #expect(try Inner(json: #"{"a":1}"#).a == 1)
+  }
+
   @Test func `the first error of an object is what it fails with, and concerns no other object`() throws {
     struct Count: JSONSelection {
       let count: Int

@@ -4,8 +4,8 @@
 /// A member that is required, and missing, is an error that names its path; so is one of the wrong type. Where a name begins
 /// with `optional`, the value is `nil` if the member is null or left out.
 ///
-/// Those of scalars do not throw, since a check after each call takes code: they note the first error, which the next
-/// call that throws throws, or the object's end.
+/// Those of scalars do not throw, since a check after each call takes code: they note the first error, which the next call that
+/// throws throws, and the object's end in any case. So it fails the object, even if it is caught on the way.
 extension JSONReader {
   /// A string.
   @inline(never)
@@ -101,18 +101,16 @@ extension JSONReader {
     notes.failure = notes.failure ?? error
   }
 
-  /// The error that was noted, or else a later one.
-  mutating func firstError(before error: JSONError) -> JSONError {
-    defer { notes?.failure = nil }
-    return notes?.failure ?? error
+  /// Throws the error that was noted in the object that is open.
+  @inline(__always)
+  func throwNoted() throws(JSONError) {
+    if let failure = notes?.failure { throw failure }
   }
 
-  /// Throws the error that was noted.
-  @inline(__always)
-  mutating func throwNoted() throws(JSONError) {
-    guard let notes, let failure = notes.failure else { return }
-    notes.failure = nil
-    throw failure
+  /// Ends what has failed: returns the error that was noted, or else a later one, and notes none any more.
+  mutating func takeFirstError(before error: JSONError) -> JSONError {
+    defer { notes?.failure = nil }
+    return notes?.failure ?? error
   }
 
   /// A value of any type that reads itself.
@@ -301,8 +299,8 @@ extension JSONReader {
       try throwNoted()
       return fragment
     } catch {
-      let error = firstError(before: error)
-      guard case .missing = error.kind else { throw error }
+      guard case .missing = (notes?.failure ?? error).kind else { throw error }
+      notes?.failure = nil
       depth = level
       // Once the object is indexed, its members are found from wherever the reader is.
       if !object.flags.contains(.isIndexed) { (position, isFirst) = (place, wasFirst) }

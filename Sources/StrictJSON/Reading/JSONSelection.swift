@@ -31,7 +31,7 @@ extension JSONSelection {
       try json.close(outer)
     } catch {
       json.abandon(outer)
-      throw json.firstError(before: error)
+      throw json.takeFirstError(before: error)
     }
   }
 
@@ -101,7 +101,7 @@ final class SelectionNotes {
   // One reader has it, and uses it in one place at a time.
   @exclusivity(unchecked) var all: [Note] = []
   @exclusivity(unchecked) var index: [Member] = []
-  /// The first error of the object that is open, until it is thrown.
+  /// The first error of a scalar of the object that is open.
   @exclusivity(unchecked) var failure: JSONError?
   /// A copy of the text, for values that keep what they were read from.
   @exclusivity(unchecked) var text: [UInt8] = []
@@ -111,6 +111,8 @@ extension JSONReader {
   /// Enters an object; returns the one around it.
   @inline(never)
   mutating func open() throws(JSONError) -> OpenObject {
+    // It is that of the object around, and stays so.
+    try throwNoted()
     try beginObject()
     let outer = object
     object = OpenObject(start: position)
