@@ -125,7 +125,7 @@ extension Recording {
   func read<Value: Decodable>(
     _ type: Value.Type, _ source: RecordedSource, at path: [any CodingKey]
   ) throws -> Value {
-    // Whoever reads on has caught what was thrown before.
+    // A decoder that reads on has caught what was thrown before.
     isPropagating = false
     guard case .node(let node) = source else { return try madeUp(type, at: path) }
     node.place.isRead = true

@@ -96,7 +96,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
       do {
         try fileSystem.sync(folder)
       } catch {
-        // What is reported as not kept must not be sent. Whoever sends reads it under the lock that is held here, and
+        // What is reported as not kept must not be sent. The sender reads it under the lock that is held here, and
         // so after its removal. What can neither be synced nor removed will be sent, so it must not be reported.
         guard (try? remove(entry: entry.name)) != nil else { return entry }
         try? fileSystem.sync(folder)

@@ -30,12 +30,16 @@ import Testing
     return configuration
   }()
 
+  private static func source(of schema: String) throws -> GenerationSource {
+    let file = RepositoryLayout.root.appendingPathComponent(schema)
+    return GenerationSource(name: schema, bytes: Array(try Data(contentsOf: file)))
+  }
+
   @Test(arguments: schemas)
   func `V4: sessions of random operations compile, keep to the contract, and see all that a server sends`(
     _ schema: String
   ) async throws {
-    let file = RepositoryLayout.root.appendingPathComponent(schema)
-    let source = GenerationSource(name: schema, bytes: Array(try Data(contentsOf: file)))
+    let source = try Self.source(of: schema)
     let operations = try RandomOperations(
       TestScale.count(8, long: 60), on: Schema(reading: source.bytes), seed: seed)
     let code = try Generator(Self.configuration).generate(
@@ -61,13 +65,12 @@ import Testing
       """, to: "main.swift")
     let compiled = try await program.compile()
     #expect(compiled == "", "\(operations.documents)")
-    let output = try await program.run([file.path])
+    let output = try await program.run([RepositoryLayout.root.appendingPathComponent(schema).path])
     #expect(output == "\(calls.count) operations\n")
   }
 
   @Test(arguments: schemas) func `a session does not depend on other operations`(_ schema: String) throws {
-    let source = GenerationSource(
-      name: schema, bytes: Array(try Data(contentsOf: RepositoryLayout.root.appendingPathComponent(schema))))
+    let source = try Self.source(of: schema)
     let operations = try RandomOperations(
       TestScale.count(30, long: 100), on: Schema(reading: source.bytes), seed: seed)
     let fragments = GenerationSource(name: "Fragments.graphql", text: operations.documents[1])
