@@ -39,32 +39,28 @@ extension Indirect: Hashable where Value: Hashable {
 extension JSONReader {
   /// An id.
   @inline(never)
-  public mutating func id(_ key: StaticString) -> String {
-    noting("") { (json: inout JSONReader) throws(JSONError) in
-      try json.find(key)
-      return try json.readID()
-    }
+  public mutating func id(_ key: StaticString) throws(JSONError) -> String {
+    try find(key)
+    return try readID()
   }
 
   /// An id; `nil` if it is null or left out.
   @inline(never)
-  public mutating func optionalID(_ key: StaticString) -> String? {
-    noting(nil) { (json: inout JSONReader) throws(JSONError) in try json.findValue(key) ? json.readID() : nil }
+  public mutating func optionalID(_ key: StaticString) throws(JSONError) -> String? {
+    try findValue(key) ? readID() : nil
   }
 
   /// A list of ids.
   @inline(never)
-  public mutating func ids(_ key: StaticString) -> [String] {
-    noting([]) { (json: inout JSONReader) throws(JSONError) in
-      try json.find(key)
-      return try json.readIDs()
-    }
+  public mutating func ids(_ key: StaticString) throws(JSONError) -> [String] {
+    try find(key)
+    return try readIDs()
   }
 
   /// A list of ids; `nil` if it is null or left out.
   @inline(never)
-  public mutating func optionalIDs(_ key: StaticString) -> [String]? {
-    noting(nil) { (json: inout JSONReader) throws(JSONError) in try json.findValue(key) ? json.readIDs() : nil }
+  public mutating func optionalIDs(_ key: StaticString) throws(JSONError) -> [String]? {
+    try findValue(key) ? readIDs() : nil
   }
 
   private mutating func readIDs() throws(JSONError) -> [String] {

@@ -117,8 +117,8 @@ import Testing
           }
 
           public init(selecting json: inout JSONReader) throws(JSONError) {
-            id = json.id("id")
-            name = json.string("name")
+            id = try json.id("id")
+            name = try json.string("name")
             friends = try json.list("friends")
           }
 
@@ -131,7 +131,7 @@ import Testing
             }
 
             public init(selecting json: inout JSONReader) throws(JSONError) {
-              name = json.string("name")
+              name = try json.string("name")
             }
           }
         }
@@ -165,8 +165,8 @@ import Testing
           }
 
           public init(selecting json: inout JSONReader) throws(JSONError) {
-            id = json.id("id")
-            name = json.string("name")
+            id = try json.id("id")
+            name = try json.string("name")
           }
         }
         """#)
@@ -186,7 +186,7 @@ import Testing
 
           public init(selecting json: inout JSONReader) throws(JSONError) {
             userFields = try json.fragment()
-            age = json.optionalInt("age")
+            age = try json.optionalInt("age")
           }
         }
         """)
@@ -227,7 +227,7 @@ import Testing
             }
 
             public init(selecting json: inout JSONReader) throws(JSONError) {
-              name = json.string("name")
+              name = try json.string("name")
             }
           }
 
@@ -251,7 +251,7 @@ import Testing
               }
 
               public init(selecting json: inout JSONReader) throws(JSONError) {
-                id = json.id("id")
+                id = try json.id("id")
               }
             }
           }

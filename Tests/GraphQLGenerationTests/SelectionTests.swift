@@ -123,7 +123,7 @@ import Testing
     for line in [
       "let a: [[Int]]", "let b: [[Int?]?]?", "let c: [String?]?", "let d: [[String]]", "let e: [String]?",
       "let f: [Double]?", #"a = try json.value("a")"#, #"b = try json.optionalValue("b")"#,
-      #"e = json.optionalIDs("e")"#, #"f = try json.optionalList("f")"#,
+      #"e = try json.optionalIDs("e")"#, #"f = try json.optionalList("f")"#,
     ] {
       #expect(text.contains(line + "\n"))
     }

@@ -47,10 +47,10 @@ import Testing
     let more: [String]?
 
     init(selecting json: inout JSONReader) throws(JSONError) {
-      id = json.id("id")
-      other = json.optionalID("other")
-      all = json.ids("all")
-      more = json.optionalIDs("more")
+      id = try json.id("id")
+      other = try json.optionalID("other")
+      all = try json.ids("all")
+      more = try json.optionalIDs("more")
     }
   }
 

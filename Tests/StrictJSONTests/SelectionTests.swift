@@ -14,8 +14,8 @@ import Testing
     }
 
     init(selecting json: inout JSONReader) throws(JSONError) {
-      name = json.string("name")
-      age = json.optionalInt("age")
+      name = try json.string("name")
+      age = try json.optionalInt("age")
       tags = try json.list("tags")
       friend = try json.optionalValue("friend")
     }
@@ -27,8 +27,8 @@ import Testing
       init(id: String, score: Double) { (self.id, self.score) = (id, score) }
 
       init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.string("id")
-        score = json.double("score")
+        id = try json.string("id")
+        score = try json.double("score")
       }
     }
   }
@@ -103,62 +103,6 @@ import Testing
     let text = #"[{"tags":[],"age":"x","name":"a"},{"tags":[],"name":"b"},{"friend":{"score":1,"id":2},"name":"c"}]"#
     #expect(try Lossy(json: text).users == [nil, User(name: "b"), nil])
   }
-
-  @Test(arguments: [
-    #"{"inner":{"a":1}}"#, #"{"name":1,"inner":{"a":1}}"#, #"{"inner":{"a":1},"name":null}"#,
-    #"{"name":true,"inner":{},"last":2}"#,
-  ])
-  func `an error of a scalar fails the object, even if it is caught on the way`(text: String) throws {
-    struct Inner: JSONSelection {
-      let a: Int
-      init(selecting json: inout JSONReader) throws(JSONError) { a = json.int("a") }
-    }
-    struct Catching: JSONSelection {
-      let name: String
-      let inner: Inner?
-      let raw: Inner?
-      let last: Int?
-      init(selecting json: inout JSONReader) throws(JSONError) {
-        name = json.string("name")
-        inner = try? json.value("inner")
-        raw = try? Inner(from: &json)
-        last = json.optionalInt("last")
-      }
-    }
-    let error = try #require(throws: JSONError.self) { try Catching(json: text) }
-    #expect(error.pathText == "name")
-    // Not in the object behind it either.
-    #expect(try Inner(json: #"{"a":1}"#).a == 1)
-  }
-
-  @Test func `the first error of an object is what it fails with, and concerns no other object`() throws {
-    struct Count: JSONSelection {
-      let count: Int
-      init(selecting json: inout JSONReader) throws(JSONError) {
-        count = json.int("count")
-        if count == 0 { try json.beginArray() }
-      }
-    }
-    struct Lossy: JSONDecodable {
-      var counts: [Int?] = []
-      var errors: [String] = []
-      init(from json: inout JSONReader) throws(JSONError) {
-        try json.beginArray()
-        while try json.nextElement() {
-          switch try json.readResult(Count.self) {
-          case .success(let value): counts.append(value.count)
-          case .failure(let error): errors.append(error.description)
-          }
-        }
-      }
-    }
-    let lossy = try Lossy(json: #"[{"count":"x"},{"count":1},{},{"count":2}]"#)
-    #expect(lossy.counts == [1, 2])
-    #expect(
-      lossy.errors == [
-        "At [0].count (byte 10): expected a whole number, found a string", "At [2].count (byte 28): a value is missing",
-      ])
-  }
 }
 
 /// Fragments, which read members of the object that others read, too.
@@ -170,14 +114,14 @@ import Testing
     init(name: String, a: Int) { (self.name, inner) = (name, Inner(a: a)) }
 
     init(selecting json: inout JSONReader) throws(JSONError) {
-      name = json.string("name")
+      name = try json.string("name")
       inner = try json.value("inner")
     }
 
     struct Inner: JSONSelection, Equatable {
       let a: Int
       init(a: Int) { self.a = a }
-      init(selecting json: inout JSONReader) throws(JSONError) { a = json.int("a") }
+      init(selecting json: inout JSONReader) throws(JSONError) { a = try json.int("a") }
     }
   }
 
@@ -189,14 +133,14 @@ import Testing
     init(id: Int, named: Named, b: Int) { (self.id, self.named, self.b) = (id, named, b) }
 
     init(selecting json: inout JSONReader) throws(JSONError) {
-      id = json.int("id")
+      id = try json.int("id")
       named = try json.fragment()
       b = try json.value("inner") { (json: inout JSONReader) throws(JSONError) in try B(from: &json).b }
     }
 
     struct B: JSONSelection {
       let b: Int
-      init(selecting json: inout JSONReader) throws(JSONError) { b = json.int("b") }
+      init(selecting json: inout JSONReader) throws(JSONError) { b = try json.int("b") }
     }
   }
 
@@ -216,9 +160,9 @@ import Testing
     init(id: Int, named: Named?, last: Int?) { (self.id, self.named, self.last) = (id, named, last) }
 
     init(selecting json: inout JSONReader) throws(JSONError) {
-      id = json.int("id")
+      id = try json.int("id")
       named = try json.fragment(ifHas: "name")
-      last = json.optionalInt("last")
+      last = try json.optionalInt("last")
     }
   }
 
@@ -252,7 +196,7 @@ import Testing
       inner = try json.valueIfComplete("inner")
       list = try json.listIfComplete("list")
       rows = try json.valueIfComplete("rows")
-      last = json.int("last")
+      last = try json.int("last")
     }
   }
 
@@ -280,7 +224,7 @@ import Testing
     let named: Named?
 
     init(selecting json: inout JSONReader) throws(JSONError) {
-      name = json.string("name")
+      name = try json.string("name")
       named = try json.fragmentIfComplete()
     }
   }
@@ -356,7 +300,7 @@ import Testing
     struct Wide: JSONSelection {
       let sum: Int
       init(selecting json: inout JSONReader) throws(JSONError) {
-        let last: Int? = json.optionalInt("k0")
+        let last: Int? = try json.optionalInt("k0")
         let inner: Wide? = try json.optionalValue("inner", Self.boxed)
         sum = (last ?? 0) + (inner?.sum ?? 0)
       }
@@ -379,7 +323,7 @@ import Testing
     init(a: Int) { (self.a, inner, received) = (a, nil, .none) }
 
     init(selecting json: inout JSONReader) throws(JSONError) {
-      a = json.int("a")
+      a = try json.int("a")
       inner = try json.optionalValue("inner")
       received = try json.received()
     }
@@ -389,7 +333,7 @@ import Testing
       let received: ReceivedJSON
 
       init(selecting json: inout JSONReader) throws(JSONError) {
-        b = json.int("b")
+        b = try json.int("b")
         received = try json.received()
       }
     }

@@ -69,20 +69,16 @@ indirect enum ValueShape {
     return "try json.valueIfComplete(\"\(key)\")"
   }
 
-  /// The readers that note an error and do not throw it.
-  private static let nonthrowing: Set = ["string", "int", "double", "bool", "id", "strings"]
-
   private func value(_ key: String, _ prefix: String) -> String {
     func call(_ reader: String, _ closure: String = "") -> String {
       let name =
         prefix.isEmpty
         ? reader : reader == "id" ? "optionalID" : prefix + reader.prefix(1).uppercased() + reader.dropFirst()
-      let effect = Self.nonthrowing.contains(reader) ? "" : "try "
-      return "\(effect)json.\(name)(\"\(key)\")\(closure)"
+      return "try json.\(name)(\"\(key)\")\(closure)"
     }
     if case .leaf(let leaf) = self { return call(leaf.reader ?? "value") }
     if case .list(.leaf(let leaf)) = self, leaf.reader == "id" {
-      return "json.\(prefix.isEmpty ? "ids" : "optionalIDs")(\"\(key)\")"
+      return "try json.\(prefix.isEmpty ? "ids" : "optionalIDs")(\"\(key)\")"
     }
     if case .list(.leaf(let leaf)) = self, leaf.reader == "string" { return call("strings") }
     if leaf.expression != nil { return call("value", Self.closure(expression)) }

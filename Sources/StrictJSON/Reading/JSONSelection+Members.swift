@@ -3,114 +3,70 @@
 ///
 /// A member that is required, and missing, is an error that names its path; so is one of the wrong type. Where a name begins
 /// with `optional`, the value is `nil` if the member is null or left out.
-///
-/// Those of scalars do not throw, since a check after each call takes code: they note the first error, which the next call that
-/// throws throws, and the object's end in any case. So it fails the object, even if it is caught on the way.
 extension JSONReader {
   /// A string.
   @inline(never)
-  public mutating func string(_ key: StaticString) -> String {
-    noting("") { (json: inout JSONReader) throws(JSONError) in
-      try json.find(key)
-      return try json.readString()
-    }
+  public mutating func string(_ key: StaticString) throws(JSONError) -> String {
+    try find(key)
+    return try readString()
   }
 
   /// A string, or `nil`.
   @inline(never)
-  public mutating func optionalString(_ key: StaticString) -> String? {
-    noting(nil) { (json: inout JSONReader) throws(JSONError) in try json.findValue(key) ? json.readString() : nil }
+  public mutating func optionalString(_ key: StaticString) throws(JSONError) -> String? {
+    try findValue(key) ? readString() : nil
   }
 
   /// A whole number.
   @inline(never)
-  public mutating func int(_ key: StaticString) -> Int {
-    noting(0) { (json: inout JSONReader) throws(JSONError) in
-      try json.find(key)
-      return try json.readInteger()
-    }
+  public mutating func int(_ key: StaticString) throws(JSONError) -> Int {
+    try find(key)
+    return try readInteger()
   }
 
   /// A whole number, or `nil`.
   @inline(never)
-  public mutating func optionalInt(_ key: StaticString) -> Int? {
-    noting(nil) { (json: inout JSONReader) throws(JSONError) in try json.findValue(key) ? json.readInteger() : nil }
+  public mutating func optionalInt(_ key: StaticString) throws(JSONError) -> Int? {
+    try findValue(key) ? readInteger() : nil
   }
 
   /// A number.
   @inline(never)
-  public mutating func double(_ key: StaticString) -> Double {
-    noting(0) { (json: inout JSONReader) throws(JSONError) in
-      try json.find(key)
-      return try json.readDouble()
-    }
+  public mutating func double(_ key: StaticString) throws(JSONError) -> Double {
+    try find(key)
+    return try readDouble()
   }
 
   /// A number, or `nil`.
   @inline(never)
-  public mutating func optionalDouble(_ key: StaticString) -> Double? {
-    noting(nil) { (json: inout JSONReader) throws(JSONError) in try json.findValue(key) ? json.readDouble() : nil }
+  public mutating func optionalDouble(_ key: StaticString) throws(JSONError) -> Double? {
+    try findValue(key) ? readDouble() : nil
   }
 
   /// A boolean.
   @inline(never)
-  public mutating func bool(_ key: StaticString) -> Bool {
-    noting(false) { (json: inout JSONReader) throws(JSONError) in
-      try json.find(key)
-      return try json.readBool()
-    }
+  public mutating func bool(_ key: StaticString) throws(JSONError) -> Bool {
+    try find(key)
+    return try readBool()
   }
 
   /// A boolean, or `nil`.
   @inline(never)
-  public mutating func optionalBool(_ key: StaticString) -> Bool? {
-    noting(nil) { (json: inout JSONReader) throws(JSONError) in try json.findValue(key) ? json.readBool() : nil }
+  public mutating func optionalBool(_ key: StaticString) throws(JSONError) -> Bool? {
+    try findValue(key) ? readBool() : nil
   }
 
   /// A list of strings.
   @inline(never)
-  public mutating func strings(_ key: StaticString) -> [String] {
-    noting([]) { (json: inout JSONReader) throws(JSONError) in
-      try json.find(key)
-      return try [String](from: &json)
-    }
+  public mutating func strings(_ key: StaticString) throws(JSONError) -> [String] {
+    try find(key)
+    return try [String](from: &self)
   }
 
   /// A list of strings, or `nil`.
   @inline(never)
-  public mutating func optionalStrings(_ key: StaticString) -> [String]? {
-    noting(nil) { (json: inout JSONReader) throws(JSONError) in try json.findValue(key) ? [String](from: &json) : nil }
-  }
-
-  /// Reads a value; notes an error, and returns what stands for the value then.
-  @inlinable @inline(__always)
-  package mutating func noting<Value>(
-    _ empty: Value, _ read: (inout JSONReader) throws(JSONError) -> Value
-  ) -> Value {
-    do throws(JSONError) {
-      return try read(&self)
-    } catch {
-      noteFailure(error)
-      return empty
-    }
-  }
-
-  @usableFromInline @inline(never)
-  package mutating func noteFailure(_ error: JSONError) {
-    let notes = makeNotes()
-    notes.failure = notes.failure ?? error
-  }
-
-  /// Throws the error that was noted in the object that is open.
-  @inline(__always)
-  func throwNoted() throws(JSONError) {
-    if let failure = notes?.failure { throw failure }
-  }
-
-  /// Ends what has failed: returns the error that was noted, or else a later one, and notes none any more.
-  mutating func takeFirstError(before error: JSONError) -> JSONError {
-    defer { notes?.failure = nil }
-    return notes?.failure ?? error
+  public mutating func optionalStrings(_ key: StaticString) throws(JSONError) -> [String]? {
+    try findValue(key) ? [String](from: &self) : nil
   }
 
   /// A value of any type that reads itself.
@@ -129,14 +85,14 @@ extension JSONReader {
   /// A list.
   @inline(never)
   public mutating func list<Item: JSONDecodable>(_ key: StaticString) throws(JSONError) -> [Item] {
-    try findMember(key)
+    try find(key)
     return try list()
   }
 
   /// A list, or `nil`.
   @inline(never)
   public mutating func optionalList<Item: JSONDecodable>(_ key: StaticString) throws(JSONError) -> [Item]? {
-    try findMemberValue(key) ? list() : nil
+    try findValue(key) ? list() : nil
   }
 
   /// Reads a list. This is compiled once for all types, so that an array is made once, when all items are there: each time that
@@ -227,7 +183,7 @@ extension JSONReader {
   public mutating func value<Value>(
     _ key: StaticString, _ read: (inout JSONReader) throws(JSONError) -> Value
   ) throws(JSONError) -> Value {
-    try findMember(key)
+    try find(key)
     return try read(&self)
   }
 
@@ -236,7 +192,7 @@ extension JSONReader {
   public mutating func optionalValue<Value>(
     _ key: StaticString, _ read: (inout JSONReader) throws(JSONError) -> Value
   ) throws(JSONError) -> Value? {
-    try findMemberValue(key) ? read(&self) : nil
+    try findValue(key) ? read(&self) : nil
   }
 
   /// The items of the list that is next.
@@ -264,7 +220,6 @@ extension JSONReader {
   /// The members that a fragment selects of the object.
   @inline(never)
   public mutating func fragment<Fragment: JSONSelection>() throws(JSONError) -> Fragment {
-    try throwNoted()
     object.flags.insert(.isShared)
     return try Fragment(selecting: &self)
   }
@@ -276,7 +231,6 @@ extension JSONReader {
   ///   nothing, since others may select it, too.
   @inline(never)
   public mutating func fragment<Fragment: JSONSelection>(ifHas key: StaticString) throws(JSONError) -> Fragment? {
-    try throwNoted()
     object.flags.insert(.isShared)
     let (place, wasFirst) = (position, isFirst)
     let next = object.flags.contains(.isIndexed) ? note?.next : nil
@@ -291,16 +245,12 @@ extension JSONReader {
   /// leave out, and of which nothing says whether they did.
   @inline(never)
   public mutating func fragmentIfComplete<Fragment: JSONSelection>() throws(JSONError) -> Fragment? {
-    try throwNoted()
     object.flags.insert(.isShared)
     let (place, wasFirst, level) = (position, isFirst, depth)
     do throws(JSONError) {
-      let fragment = try Fragment(selecting: &self)
-      try throwNoted()
-      return fragment
+      return try Fragment(selecting: &self)
     } catch {
-      guard case .missing = (notes?.failure ?? error).kind else { throw error }
-      notes?.failure = nil
+      guard case .missing = error.kind else { throw error }
       depth = level
       // Once the object is indexed, its members are found from wherever the reader is.
       if !object.flags.contains(.isIndexed) { (position, isFirst) = (place, wasFirst) }
@@ -311,7 +261,6 @@ extension JSONReader {
   /// The members that a fragment selects; `nil` if the object is of none of the types that the fragment is for.
   @inline(never)
   public mutating func fragment<Fragment: JSONSelection>(ifType types: Set<String>) throws(JSONError) -> Fragment? {
-    try throwNoted()
     object.flags.insert(.isShared)
     return try types.contains(typename()) ? fragment() : nil
   }
@@ -319,7 +268,6 @@ extension JSONReader {
   /// The name of the object's type, or `nil` if it is left out.
   @inline(never)
   public mutating func optionalTypename() throws(JSONError) -> String? {
-    try throwNoted()
     guard note?.typename == nil else { return try typename() }
     guard try seek("__typename") else { return nil }
     noteTypename()
@@ -329,7 +277,6 @@ extension JSONReader {
   /// The name of the object's type: its `__typename`.
   @inline(never)
   public mutating func typename() throws(JSONError) -> String {
-    try throwNoted()
     if let known = note?.typename {
       let (place, wasFirst) = (position, isFirst)
       position = known

@@ -8,8 +8,8 @@ import SystemBase
 ///
 ///     extension User: JSONSelection {
 ///       public init(selecting json: inout JSONReader) throws(JSONError) {
-///         name = json.string("name")
-///         age = json.optionalInt("age")
+///         name = try json.string("name")
+///         age = try json.optionalInt("age")
 ///         friends = try json.list("friends")
 ///       }
 ///     }
@@ -27,11 +27,10 @@ extension JSONSelection {
     let outer = try json.open()
     do throws(JSONError) {
       self = try Self(selecting: &json)
-      try json.throwNoted()
       try json.close(outer)
     } catch {
       json.abandon(outer)
-      throw json.takeFirstError(before: error)
+      throw error
     }
   }
 
@@ -101,8 +100,6 @@ final class SelectionNotes {
   // One reader has it, and uses it in one place at a time.
   @exclusivity(unchecked) var all: [Note] = []
   @exclusivity(unchecked) var index: [Member] = []
-  /// The first error of a scalar of the object that is open.
-  @exclusivity(unchecked) var failure: JSONError?
   /// A copy of the text, for values that keep what they were read from.
   @exclusivity(unchecked) var text: [UInt8] = []
 }
@@ -111,8 +108,6 @@ extension JSONReader {
   /// Enters an object; returns the one around it.
   @inline(never)
   mutating func open() throws(JSONError) -> OpenObject {
-    // It is that of the object around, and stays so.
-    try throwNoted()
     try beginObject()
     let outer = object
     object = OpenObject(start: position)
@@ -263,18 +258,12 @@ extension JSONReader {
 
   /// Goes to the value of a member that must be there, for what is not inlined in this module alone.
   @usableFromInline @inline(never)
-  mutating func findMember(_ key: StaticString) throws(JSONError) {
-    try throwNoted()
-    try find(key)
-  }
+  mutating func findMember(_ key: StaticString) throws(JSONError) { try find(key) }
 
   /// Goes to the value of a member, for what is not inlined in this module alone; returns whether there is one that is not
   /// null.
   @usableFromInline @inline(never)
-  mutating func findMemberValue(_ key: StaticString) throws(JSONError) -> Bool {
-    try throwNoted()
-    return try findValue(key)
-  }
+  mutating func findMemberValue(_ key: StaticString) throws(JSONError) -> Bool { try findValue(key) }
 
   /// Goes to the value of a member that must be there.
   @inline(__always)

@@ -57,7 +57,6 @@ extension JSONReader {
   /// The object that is open, as it came.
   @inline(never)
   public mutating func received() throws(JSONError) -> ReceivedJSON {
-    try throwNoted()
     let (place, level, wasFirst) = (position, depth, isFirst)
     if let end = note?.end {
       position = end + 1

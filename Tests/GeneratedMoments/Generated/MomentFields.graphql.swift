@@ -63,14 +63,14 @@ nonisolated package struct MomentFields: JSONSelection, Decodable, Hashable, Sen
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = json.id("id")
+    id = try json.id("id")
     userDetails = try json.value("userDetails")
     type = try json.value("type")
-    title = json.optionalString("title")
-    url = json.optionalString("url")
-    photos = json.strings("photos")
-    createdDate = json.string("createdDate")
-    isLiked = json.optionalBool("isLiked")
+    title = try json.optionalString("title")
+    url = try json.optionalString("url")
+    photos = try json.strings("photos")
+    createdDate = try json.string("createdDate")
+    isLiked = try json.optionalBool("isLiked")
     likes = try json.listIfComplete("likes")
   }
 
@@ -84,8 +84,8 @@ nonisolated package struct MomentFields: JSONSelection, Decodable, Hashable, Sen
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      name = json.string("name")
-      avatar = json.string("avatar")
+      name = try json.string("name")
+      avatar = try json.string("avatar")
     }
   }
 
@@ -99,8 +99,8 @@ nonisolated package struct MomentFields: JSONSelection, Decodable, Hashable, Sen
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = json.id("id")
-      avatar = json.string("avatar")
+      id = try json.id("id")
+      avatar = try json.string("avatar")
     }
   }
 }
@@ -143,10 +143,10 @@ nonisolated package struct MomentsDetailsFields: JSONSelection, Decodable, Hasha
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = json.id("id")
-      name = json.string("name")
-      avatar = json.string("avatar")
-      backgroundImage = json.string("backgroundImage")
+      id = try json.id("id")
+      name = try json.string("name")
+      avatar = try json.string("avatar")
+      backgroundImage = try json.string("backgroundImage")
     }
   }
 }

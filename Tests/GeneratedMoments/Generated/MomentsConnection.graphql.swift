@@ -140,7 +140,7 @@ nonisolated extension MomentsConnectionSession {
       package init(selecting json: inout JSONReader) throws(JSONError) {
         edges = try json.list("edges")
         pageInfo = try json.value("pageInfo")
-        totalCount = json.int("totalCount")
+        totalCount = try json.int("totalCount")
       }
 
       package struct Edges: JSONSelection, Hashable, Sendable {
@@ -153,7 +153,7 @@ nonisolated extension MomentsConnectionSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          cursor = json.string("cursor")
+          cursor = try json.string("cursor")
           node = try json.value("node")
         }
       }
@@ -172,10 +172,10 @@ nonisolated extension MomentsConnectionSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          hasNextPage = json.bool("hasNextPage")
-          hasPreviousPage = json.bool("hasPreviousPage")
-          startCursor = json.optionalString("startCursor")
-          endCursor = json.optionalString("endCursor")
+          hasNextPage = try json.bool("hasNextPage")
+          hasPreviousPage = try json.bool("hasPreviousPage")
+          startCursor = try json.optionalString("startCursor")
+          endCursor = try json.optionalString("endCursor")
         }
       }
     }

@@ -124,11 +124,11 @@ nonisolated extension MomentsPageSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        curPage = json.int("curPage")
-        pageCount = json.int("pageCount")
-        total = json.int("total")
-        size = json.int("size")
-        over = json.bool("over")
+        curPage = try json.int("curPage")
+        pageCount = try json.int("pageCount")
+        total = try json.int("total")
+        size = try json.int("size")
+        over = try json.bool("over")
         datas = try json.list("datas")
       }
     }

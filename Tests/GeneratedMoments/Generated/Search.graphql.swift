@@ -147,8 +147,8 @@ nonisolated extension SearchSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            id = json.id("id")
-            title = json.optionalString("title")
+            id = try json.id("id")
+            title = try json.optionalString("title")
             createdAt = try json.value("createdAt")
           }
         }
@@ -163,8 +163,8 @@ nonisolated extension SearchSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            id = json.id("id")
-            name = json.string("name")
+            id = try json.id("id")
+            name = try json.string("name")
           }
         }
       }

@@ -111,7 +111,7 @@ extension AddCommentSession {
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
         comment = try json.optionalValue("comment")
-        clientMutationID = json.optionalString("clientMutationId")
+        clientMutationID = try json.optionalString("clientMutationId")
       }
     }
   }
@@ -230,7 +230,7 @@ extension CloseIssueSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.id("id")
+        id = try json.id("id")
         state = try json.value("state")
         closedAt = try json.optionalValue("closedAt")
       }
@@ -573,7 +573,7 @@ extension RenameSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = json.string("name")
+        name = try json.string("name")
       }
     }
   }
@@ -852,7 +852,7 @@ extension EventsSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            body = json.string("body")
+            body = try json.string("body")
           }
         }
 

@@ -173,7 +173,7 @@ extension RepositoryPageSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            name = json.string("name")
+            name = try json.string("name")
           }
         }
       }
@@ -195,7 +195,7 @@ extension RepositoryPageSession {
           pageInfo = try json.value("pageInfo")
           edges = try json.list("edges")
           nodes = try json.optionalValue("nodes")
-          totalCount = json.int("totalCount")
+          totalCount = try json.int("totalCount")
         }
 
         package struct PageInfo: JSONSelection, Equatable, Sendable {
@@ -210,7 +210,7 @@ extension RepositoryPageSession {
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
             pageEnd = try json.fragment()
-            hasNextPage = json.bool("hasNextPage")
+            hasNextPage = try json.bool("hasNextPage")
           }
         }
 
@@ -224,7 +224,7 @@ extension RepositoryPageSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            cursor = json.string("cursor")
+            cursor = try json.string("cursor")
             node = try json.value("node")
           }
 
@@ -251,7 +251,7 @@ extension RepositoryPageSession {
               }
 
               package init(selecting json: inout JSONReader) throws(JSONError) {
-                login = json.string("login")
+                login = try json.string("login")
               }
             }
           }
@@ -265,7 +265,7 @@ extension RepositoryPageSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            id = json.id("id")
+            id = try json.id("id")
           }
         }
       }
@@ -430,7 +430,7 @@ extension TimelineActorsSession {
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
               __typename = try json.typename()
-              login = json.string("login")
+              login = try json.string("login")
               kind = try json.fragment()
             }
 
@@ -462,7 +462,7 @@ extension TimelineActorsSession {
                 }
 
                 package init(selecting json: inout JSONReader) throws(JSONError) {
-                  name = json.optionalString("name")
+                  name = try json.optionalString("name")
                 }
               }
 
@@ -506,7 +506,7 @@ extension TimelineActorsSession {
               }
 
               package init(selecting json: inout JSONReader) throws(JSONError) {
-                id = json.id("id")
+                id = try json.id("id")
               }
             }
 
@@ -564,7 +564,7 @@ extension TimelineActorsSession {
                   }
 
                   package init(selecting json: inout JSONReader) throws(JSONError) {
-                    name = json.string("name")
+                    name = try json.string("name")
                   }
                 }
 
@@ -621,7 +621,7 @@ extension TimelineActorsSession {
                         }
 
                         package init(selecting json: inout JSONReader) throws(JSONError) {
-                          login = json.string("login")
+                          login = try json.string("login")
                         }
                       }
                     }
@@ -771,7 +771,7 @@ extension IssuesOfOthersSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          number = json.int("number")
+          number = try json.int("number")
           author = try json.optionalValue("author")
           comments = try json.list("comments")
         }
@@ -784,7 +784,7 @@ extension IssuesOfOthersSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            body = json.string("body")
+            body = try json.string("body")
           }
         }
       }
@@ -916,7 +916,7 @@ extension CloseTwoSession {
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
         closedIssue = try json.fragment()
-        number = json.int("number")
+        number = try json.int("number")
       }
     }
   }
@@ -1007,7 +1007,7 @@ extension EventKindsSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        type = json.string("type")
+        type = try json.string("type")
         kind = try json.fragment()
       }
 
@@ -1053,7 +1053,7 @@ extension EventKindsSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              name = json.string("name")
+              name = try json.string("name")
             }
           }
         }
@@ -1084,8 +1084,8 @@ package struct RepositoryTitle: JSONSelection, Decodable, JSONReceived, Equatabl
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = json.id("id")
-    name = json.string("name")
+    id = try json.id("id")
+    name = try json.string("name")
     owner = try json.value("owner")
     received = try json.received()
   }
@@ -1109,7 +1109,7 @@ package struct PageEnd: JSONSelection, Decodable, JSONReceived, Equatable, Senda
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    endCursor = json.optionalString("endCursor")
+    endCursor = try json.optionalString("endCursor")
     received = try json.received()
   }
 }
@@ -1138,7 +1138,7 @@ package struct ActorLink: JSONSelection, Decodable, JSONReceived, Equatable, Sen
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    login = json.string("login")
+    login = try json.string("login")
     avatar = try json.value("avatar")
     kind = try json.fragment()
     received = try json.received()
@@ -1179,7 +1179,7 @@ package struct ActorLink: JSONSelection, Decodable, JSONReceived, Equatable, Sen
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          emoji = json.optionalString("emoji")
+          emoji = try json.optionalString("emoji")
         }
       }
     }

@@ -28,8 +28,8 @@ package struct UserFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = json.id("id")
-    login = json.string("login")
+    id = try json.id("id")
+    login = try json.string("login")
     avatar = try json.value("avatar")
     received = try json.received()
   }
@@ -55,8 +55,8 @@ package struct SameFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = json.id("id")
-    login = json.string("login")
+    id = try json.id("id")
+    login = try json.string("login")
     received = try json.received()
   }
 }
@@ -95,7 +95,7 @@ package struct RootFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = json.id("id")
+      id = try json.id("id")
     }
   }
 
@@ -107,7 +107,7 @@ package struct RootFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      ids = json.ids("ids")
+      ids = try json.ids("ids")
     }
   }
 }
@@ -136,7 +136,7 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    login = json.string("login")
+    login = try json.string("login")
     avatar = try json.value("avatar")
     kind = try json.fragment()
     received = try json.received()
@@ -170,7 +170,7 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = json.optionalString("name")
+        name = try json.optionalString("name")
       }
     }
 
@@ -193,7 +193,7 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          login = json.string("login")
+          login = try json.string("login")
         }
       }
     }
@@ -218,7 +218,7 @@ package struct NodeID: JSONSelection, Decodable, JSONReceived, Equatable, Sendab
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = json.id("id")
+    id = try json.id("id")
     received = try json.received()
   }
 }
@@ -247,8 +247,8 @@ package struct CommentFields: JSONSelection, Decodable, JSONReceived, Equatable,
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = json.id("id")
-    body = json.string("body")
+    id = try json.id("id")
+    body = try json.string("body")
     author = try json.optionalValue("author")
     createdAt = try json.value("createdAt")
     received = try json.received()
@@ -335,9 +335,9 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = json.id("id")
-    number = json.int("number")
-    title = json.string("title")
+    id = try json.id("id")
+    number = try json.int("number")
+    title = try json.string("title")
     state = try json.value("state")
     discussion = try json.fragment()
     repository = try json.value("repository")
@@ -354,7 +354,7 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      name = json.string("name")
+      name = try json.string("name")
       owner = try json.value("owner")
     }
 
@@ -367,7 +367,7 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = json.string("login")
+        login = try json.string("login")
       }
     }
   }
@@ -393,7 +393,7 @@ package struct Discussion: JSONSelection, Decodable, JSONReceived, Equatable, Se
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    locked = json.bool("locked")
+    locked = try json.bool("locked")
     comments = try json.list("comments")
     received = try json.received()
   }
@@ -434,7 +434,7 @@ package struct UserStatus: JSONSelection, Decodable, JSONReceived, Equatable, Se
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      emoji = json.optionalString("emoji")
+      emoji = try json.optionalString("emoji")
     }
   }
 }
@@ -459,8 +459,8 @@ package struct UserName: JSONSelection, Decodable, JSONReceived, Equatable, Send
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    login = json.string("login")
-    name = json.optionalString("name")
+    login = try json.string("login")
+    name = try json.optionalString("name")
     received = try json.received()
   }
 }
@@ -486,7 +486,7 @@ package struct UserFollowers: JSONSelection, Decodable, JSONReceived, Equatable,
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
     followers = try json.list("followers")
-    name = json.optionalString("name")
+    name = try json.optionalString("name")
     received = try json.received()
   }
 
@@ -498,7 +498,7 @@ package struct UserFollowers: JSONSelection, Decodable, JSONReceived, Equatable,
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = json.id("id")
+      id = try json.id("id")
     }
   }
 }
@@ -580,7 +580,7 @@ package struct FeedOfAll: JSONSelection, Decodable, JSONReceived, Equatable, Sen
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          body = json.string("body")
+          body = try json.string("body")
         }
       }
     }

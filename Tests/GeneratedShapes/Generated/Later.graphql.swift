@@ -96,7 +96,7 @@ extension LaterLabelledSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = json.string("login")
+        login = try json.string("login")
         fields = try json.optionalValue("fields") ?? .pending
         statusLater = try json.optionalValue("status later") ?? .pending
       }
@@ -121,7 +121,7 @@ extension LaterLabelledSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            emoji = json.optionalString("emoji")
+            emoji = try json.optionalString("emoji")
           }
         }
       }
@@ -212,9 +212,9 @@ extension LaterUnlabelledSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = json.string("login")
-        name = json.optionalString("name")
-        score = json.optionalDouble("score")
+        login = try json.string("login")
+        name = try json.optionalString("name")
+        score = try json.optionalDouble("score")
       }
     }
   }
@@ -301,8 +301,8 @@ extension LaterOffSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = json.string("login")
-        name = json.optionalString("name")
+        login = try json.string("login")
+        name = try json.optionalString("name")
       }
     }
   }
@@ -410,7 +410,7 @@ extension LaterIfSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = json.string("login")
+        login = try json.string("login")
         fields = try json.optionalValue("fields") ?? .pending
       }
     }
@@ -507,7 +507,7 @@ extension LaterListSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          login = json.string("login")
+          login = try json.string("login")
         }
       }
     }
@@ -616,7 +616,7 @@ extension LaterNestedSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.id("id")
+        id = try json.id("id")
         issue = try json.optionalValue("issue") ?? .pending
       }
 
@@ -631,7 +631,7 @@ extension LaterNestedSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          title = json.string("title")
+          title = try json.string("title")
           comments = try json.list("comments")
         }
 

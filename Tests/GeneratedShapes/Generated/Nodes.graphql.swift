@@ -107,7 +107,7 @@ extension NodeSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.id("id")
+        id = try json.id("id")
         kind = try json.fragment()
       }
 
@@ -139,7 +139,7 @@ extension NodeSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            login = json.string("login")
+            login = try json.string("login")
           }
         }
 
@@ -153,8 +153,8 @@ extension NodeSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            title = json.string("title")
-            number = json.int("number")
+            title = try json.string("title")
+            number = try json.int("number")
           }
         }
       }
@@ -264,7 +264,7 @@ extension NodeTypenameSession {
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
         __typename = try json.typename()
-        id = json.id("id")
+        id = try json.id("id")
       }
     }
   }
@@ -406,7 +406,7 @@ extension NodeKindsSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          login = json.string("login")
+          login = try json.string("login")
         }
       }
 
@@ -569,7 +569,7 @@ extension NodeCommentableSession {
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
         __typename = try json.typename()
-        id = json.id("id")
+        id = try json.id("id")
         discussion = try json.fragment(ifType: PossibleTypes.commentableOfNode)
         asCommentable = try json.fragment(ifType: PossibleTypes.commentableOfNode)
       }
@@ -583,7 +583,7 @@ extension NodeCommentableSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          locked = json.optionalBool("locked")
+          locked = try json.optionalBool("locked")
         }
       }
     }
@@ -725,7 +725,7 @@ extension NodeConditionalSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            login = json.optionalString("login")
+            login = try json.optionalString("login")
           }
         }
 
@@ -739,8 +739,8 @@ extension NodeConditionalSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            name = json.string("name")
-            stars = json.optionalInt("stars")
+            name = try json.string("name")
+            stars = try json.optionalInt("stars")
           }
         }
       }
@@ -918,7 +918,7 @@ extension SearchSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            name = json.string("name")
+            name = try json.string("name")
             owner = try json.value("owner")
           }
 
@@ -935,7 +935,7 @@ extension SearchSession {
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
               __typename = try json.typename()
-              login = json.string("login")
+              login = try json.string("login")
             }
           }
         }
@@ -1028,8 +1028,8 @@ extension ShapesSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        area = json.double("area")
-        kind = json.string("kind")
+        area = try json.double("area")
+        kind = try json.string("kind")
         kindOfType = try json.fragment()
       }
 
@@ -1061,7 +1061,7 @@ extension ShapesSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            radius = json.double("radius")
+            radius = try json.double("radius")
           }
         }
 
@@ -1075,8 +1075,8 @@ extension ShapesSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            side = json.double("side")
-            kind = json.string("kind")
+            side = try json.double("side")
+            kind = try json.string("kind")
           }
         }
       }
@@ -1192,7 +1192,7 @@ extension PinnedSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            id = json.id("id")
+            id = try json.id("id")
           }
         }
 
@@ -1220,7 +1220,7 @@ extension PinnedSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              name = json.string("name")
+              name = try json.string("name")
             }
           }
         }
@@ -1363,7 +1363,7 @@ extension FeedSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            title = json.string("title")
+            title = try json.string("title")
           }
         }
 
@@ -1377,7 +1377,7 @@ extension FeedSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            body = json.string("body")
+            body = try json.string("body")
             author = try json.optionalValue("author")
           }
 
@@ -1390,7 +1390,7 @@ extension FeedSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              login = json.string("login")
+              login = try json.string("login")
             }
           }
         }
@@ -1549,7 +1549,7 @@ extension NestedSession {
               }
 
               package init(selecting json: inout JSONReader) throws(JSONError) {
-                login = json.string("login")
+                login = try json.string("login")
               }
             }
           }

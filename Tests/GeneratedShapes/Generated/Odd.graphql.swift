@@ -184,24 +184,24 @@ extension OddSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        self_ = json.int("self")
-        init_ = json.optionalString("init")
+        self_ = try json.int("self")
+        init_ = try json.optionalString("init")
         Type_ = try json.optionalValue("Type")
-        `in` = json.optionalInt("in")
-        `default` = json.optionalBool("default")
-        `protocol` = json.optionalString("protocol")
-        hashValue = json.int("hashValue")
-        description = json.optionalString("description")
-        self.json = json.optionalString("json")
+        `in` = try json.optionalInt("in")
+        `default` = try json.optionalBool("default")
+        `protocol` = try json.optionalString("protocol")
+        hashValue = try json.int("hashValue")
+        description = try json.optionalString("description")
+        self.json = try json.optionalString("json")
         kind = try json.optionalValue("kind")
-        errorPolicy = json.optionalString("errorPolicy")
-        underscore = json.optionalInt("_")
-        _ID = json.optionalID("_id")
+        errorPolicy = try json.optionalString("errorPolicy")
+        underscore = try json.optionalInt("_")
+        _ID = try json.optionalID("_id")
         string = try json.optionalValue("string")
         object = try json.optionalValue("object")
-        sessionHandler = json.optionalInt("sessionHandler")
-        userID = json.id("userId")
-        userID_ = json.id("userID")
+        sessionHandler = try json.optionalInt("sessionHandler")
+        userID = try json.id("userId")
+        userID_ = try json.id("userID")
       }
 
       package struct TypeObject: JSONSelection, Equatable, Sendable {
@@ -212,7 +212,7 @@ extension OddSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          name = json.string("name")
+          name = try json.string("name")
         }
       }
 
@@ -224,7 +224,7 @@ extension OddSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          value = json.string("value")
+          value = try json.string("value")
         }
       }
 
@@ -247,7 +247,7 @@ extension OddSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            self_ = json.optionalInt("self")
+            self_ = try json.optionalInt("self")
           }
         }
       }
@@ -334,7 +334,7 @@ extension ClassSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.id("id")
+        id = try json.id("id")
       }
     }
   }
@@ -504,7 +504,7 @@ extension _PrivateSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        type = json.string("type")
+        type = try json.string("type")
       }
     }
   }
@@ -612,7 +612,7 @@ package struct TypeFragment: JSONSelection, Decodable, JSONReceived, Equatable, 
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    name = json.string("name")
+    name = try json.string("name")
     received = try json.received()
   }
 }

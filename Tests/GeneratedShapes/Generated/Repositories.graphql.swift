@@ -133,12 +133,12 @@ extension RepositorySession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = json.string("name")
+        name = try json.string("name")
         url = try json.value("url")
-        isPrivate = json.bool("isPrivate")
-        stars = json.int("stars")
+        isPrivate = try json.bool("isPrivate")
+        stars = try json.int("stars")
         languages = try json.optionalValue("languages")
-        topics = json.strings("topics")
+        topics = try json.strings("topics")
         parent = try json.value("parent")
         issues = try json.value("issues")
       }
@@ -151,7 +151,7 @@ extension RepositorySession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          name = json.string("name")
+          name = try json.string("name")
         }
       }
 
@@ -167,7 +167,7 @@ extension RepositorySession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          totalCount = json.int("totalCount")
+          totalCount = try json.int("totalCount")
           pageInfo = try json.value("pageInfo")
           nodes = try json.optionalValue("nodes")
         }
@@ -182,8 +182,8 @@ extension RepositorySession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            hasNextPage = json.bool("hasNextPage")
-            endCursor = json.optionalString("endCursor")
+            hasNextPage = try json.bool("hasNextPage")
+            endCursor = try json.optionalString("endCursor")
           }
         }
       }
@@ -297,7 +297,7 @@ extension RepositoryCaughtSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.id("id")
+        id = try json.id("id")
         parent = try json.optionalValue("parent")
         languages = try json.value("languages")
       }
@@ -310,7 +310,7 @@ extension RepositoryCaughtSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          id = json.id("id")
+          id = try json.id("id")
         }
       }
     }
@@ -430,7 +430,7 @@ extension IssuesSession {
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
         edges = try json.list("edges")
-        totalCount = json.int("totalCount")
+        totalCount = try json.int("totalCount")
       }
 
       package struct Edges: JSONSelection, Equatable, Sendable {
@@ -443,7 +443,7 @@ extension IssuesSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          cursor = json.string("cursor")
+          cursor = try json.string("cursor")
           node = try json.value("node")
         }
       }
@@ -560,7 +560,7 @@ extension IssueListSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          login = json.string("login")
+          login = try json.string("login")
         }
       }
     }
@@ -664,7 +664,7 @@ extension UserBySession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.id("id")
+        id = try json.id("id")
       }
     }
   }
@@ -768,7 +768,7 @@ extension MatrixSession {
         rows = try json.value("rows")
         sparse = try json.optionalValue("sparse")
         deep = try json.optionalValue("deep")
-        ids = json.ids("ids")
+        ids = try json.ids("ids")
         idRows = try json.optionalValue("idRows") { (json: inout JSONReader) throws(JSONError) in
           try json.items { (json: inout JSONReader) throws(JSONError) in
             try json.items { (json: inout JSONReader) throws(JSONError) in
@@ -1145,7 +1145,7 @@ extension CommentsSession {
                   }
 
                   package init(selecting json: inout JSONReader) throws(JSONError) {
-                    login = json.string("login")
+                    login = try json.string("login")
                   }
                 }
               }
@@ -1171,8 +1171,8 @@ extension CommentsSession {
                   }
 
                   package init(selecting json: inout JSONReader) throws(JSONError) {
-                    name = json.string("name")
-                    color = json.string("color")
+                    name = try json.string("name")
+                    color = try json.string("color")
                   }
                 }
               }

@@ -111,13 +111,13 @@ extension ViewerSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.id("id")
-        login = json.string("login")
-        name = json.optionalString("name")
+        id = try json.id("id")
+        login = try json.string("login")
+        name = try json.optionalString("name")
         createdAt = try json.value("createdAt")
         role = try json.value("role")
         roles = try json.list("roles")
-        score = json.optionalDouble("score")
+        score = try json.optionalDouble("score")
         reputation = try json.value("reputation")
         status = try json.optionalValue("status")
       }
@@ -134,8 +134,8 @@ extension ViewerSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          emoji = json.optionalString("emoji")
-          message = json.optionalString("message")
+          emoji = try json.optionalString("emoji")
+          message = try json.optionalString("message")
           expiresAt = try json.optionalValue("expiresAt")
         }
       }
@@ -306,9 +306,9 @@ extension ViewerMixedSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.id("id")
+        id = try json.id("id")
         userFields = try json.fragment()
-        _email = json.optionalString("email")
+        _email = try json.optionalString("email")
         followers = try json.list("followers")
       }
 
@@ -324,7 +324,7 @@ extension ViewerMixedSession {
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
           userFields = try json.fragment()
-          login = json.string("login")
+          login = try json.string("login")
         }
       }
     }
@@ -464,13 +464,13 @@ extension ViewerConditionalSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = json.string("login")
-        name = json.optionalString("name")
-        score = json.optionalDouble("score")
+        login = try json.string("login")
+        name = try json.optionalString("name")
+        score = try json.optionalDouble("score")
         userFields = try json.fragment(ifHas: "id")
         role = try json.optionalValue("role")
         status = try json.valueIfComplete("status")
-        always = json.string("always")
+        always = try json.string("always")
       }
 
       package struct Status: JSONSelection, Equatable, Sendable {
@@ -483,8 +483,8 @@ extension ViewerConditionalSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          emoji = json.optionalString("emoji")
-          message = json.optionalString("message")
+          emoji = try json.optionalString("emoji")
+          message = try json.optionalString("message")
         }
       }
     }
@@ -595,8 +595,8 @@ extension ViewerSameSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = json.id("id")
-        login = json.string("login")
+        id = try json.id("id")
+        login = try json.string("login")
         sameFields = try json.fragmentIfComplete()
       }
     }
@@ -861,8 +861,8 @@ extension ViewerTwiceSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          emoji = json.optionalString("emoji")
-          message = json.optionalString("message")
+          emoji = try json.optionalString("emoji")
+          message = try json.optionalString("message")
         }
       }
     }
@@ -985,7 +985,7 @@ extension ViewerPartsSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = json.string("login")
+        login = try json.string("login")
         userStatus = try json.fragment()
         status = try json.valueIfComplete("status")
         followers = try json.listIfComplete("followers")
@@ -1000,7 +1000,7 @@ extension ViewerPartsSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          message = json.optionalString("message")
+          message = try json.optionalString("message")
         }
       }
 
@@ -1012,7 +1012,7 @@ extension ViewerPartsSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          name = json.optionalString("name")
+          name = try json.optionalString("name")
         }
       }
     }

@@ -96,10 +96,10 @@ struct PointFields: JSONSelection, Decodable, Sendable {
   }
 
   init(selecting json: inout JSONReader) throws(JSONError) {
-    x = json.double("x")
-    y = json.double("y")
+    x = try json.double("x")
+    y = try json.double("y")
     t = try json.value("t")
-    level = json.int("level")
-    ratio = json.double("ratio")
+    level = try json.int("level")
+    ratio = try json.double("ratio")
   }
 }

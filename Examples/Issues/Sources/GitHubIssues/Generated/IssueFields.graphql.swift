@@ -49,8 +49,8 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    number = json.int("number")
-    title = json.string("title")
+    number = try json.int("number")
+    title = try json.string("title")
     state = try json.value("state")
     createdAt = try json.value("createdAt")
     author = try json.optionalValue("author")
@@ -66,7 +66,7 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      login = json.string("login")
+      login = try json.string("login")
     }
   }
 
@@ -89,7 +89,7 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = json.string("name")
+        name = try json.string("name")
       }
     }
   }
@@ -102,7 +102,7 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      totalCount = json.int("totalCount")
+      totalCount = try json.int("totalCount")
     }
   }
 }

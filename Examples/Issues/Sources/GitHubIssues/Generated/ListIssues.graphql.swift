@@ -170,7 +170,7 @@ extension ListIssuesSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          totalCount = json.int("totalCount")
+          totalCount = try json.int("totalCount")
           pageInfo = try json.value("pageInfo")
           nodes = try json.optionalValue("nodes")
         }
@@ -185,8 +185,8 @@ extension ListIssuesSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            hasNextPage = json.bool("hasNextPage")
-            endCursor = json.optionalString("endCursor")
+            hasNextPage = try json.bool("hasNextPage")
+            endCursor = try json.optionalString("endCursor")
           }
         }
       }

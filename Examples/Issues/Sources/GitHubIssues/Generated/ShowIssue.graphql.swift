@@ -126,7 +126,7 @@ extension ShowIssueSession {
         package init(selecting json: inout JSONReader) throws(JSONError) {
           issueFields = try json.fragment()
           url = try json.value("url")
-          bodyText = json.string("bodyText")
+          bodyText = try json.string("bodyText")
         }
       }
     }
