@@ -1,11 +1,14 @@
 /// Finds the paths to places in a text that is well-formed up to the place.
 ///
 /// Readers keep no path: only an error looks it up, so success pays nothing. A search continues where the one before it
-/// ended, so that all errors of one text, each further on and most of them caught, take one pass together.
+/// ended, so that all errors of one text, each further on and most of them caught, take one pass together. One that is
+/// before that place, as where a fragment is tried after another, begins with the array or object around it.
 @usableFromInline
 final class JSONPath {
   private struct Level {
     let isObject: Bool
+    /// Where its opening bracket is.
+    let start: Int
     var index = 0
     var key: Range<Int>?
     var expectsKey: Bool
@@ -24,10 +27,7 @@ final class JSONPath {
   /// The path to the value that contains a byte, that is directly before it, or that is missing there. `isOfContainer`
   /// asks for the array or object instead whose closing bracket the byte is.
   func path(to offset: Int, isOfContainer: Bool = false) -> [JSONError.PathElement] {
-    if offset < position {
-      position = 0
-      levels = []
-    }
+    if offset < position { goBack(before: offset) }
     advance(to: offset)
     let endsLevel =
       isOfContainer && offset < bytes.count
@@ -44,6 +44,22 @@ final class JSONPath {
     return search.levels.first?.index ?? 0
   }
 
+  /// Moves to the beginning of the innermost array or object that is open at `position` and was at an offset before it.
+  private func goBack(before offset: Int) {
+    while let last = levels.last, last.start >= offset { levels.removeLast() }
+    guard let last = levels.popLast() else {
+      position = 0
+      return
+    }
+    position = last.start
+    open(isObject: last.isObject)
+    position += 1
+  }
+
+  private func open(isObject: Bool) {
+    levels.append(Level(isObject: isObject, start: position, expectsKey: isObject))
+  }
+
   /// Moves on to an offset, or to the opening quote of the string that contains it.
   private func advance(to offset: Int) {
     while position < offset {
@@ -55,8 +71,8 @@ final class JSONPath {
         position = end
         if let last = levels.indices.last, levels[last].expectsKey { levels[last].key = first..<end }
       case UInt8(ascii: ":"): levels.mutateLast { $0.expectsKey = false }
-      case UInt8(ascii: "{"): levels.append(Level(isObject: true, expectsKey: true))
-      case UInt8(ascii: "["): levels.append(Level(isObject: false, expectsKey: false))
+      case UInt8(ascii: "{"): open(isObject: true)
+      case UInt8(ascii: "["): open(isObject: false)
       case UInt8(ascii: "}"), UInt8(ascii: "]"): _ = levels.popLast()
       case UInt8(ascii: ","):
         levels.mutateLast {

@@ -237,6 +237,30 @@ import Testing
     #expect(throws: JSONError.self) { try Complete(json: #"{"name":"n","inner":{"a":"x"}}"#) }
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `fragments that are left out cost no more for what was read before`() throws {
+    struct Leaf: JSONSelection {
+      let z: Int
+      init(selecting json: inout JSONReader) throws(JSONError) { z = try json.int("z") }
+    }
+    struct Branch: JSONSelection {
+      let v: Leaf
+      init(selecting json: inout JSONReader) throws(JSONError) { v = try json.value("v") }
+    }
+    struct Both: JSONSelection {
+      let leaf: Leaf?
+      let branch: Branch?
+      init(selecting json: inout JSONReader) throws(JSONError) {
+        leaf = try json.fragmentIfComplete()
+        branch = try json.fragmentIfComplete()
+      }
+    }
+    let count = 30_000
+    let all = try [Both](json: "[\(Array(repeating: #"{"v":{"y":1}}"#, count: count).joined(separator: ","))]")
+    #expect(all.count == count)
+    #expect(all.allSatisfy { $0.leaf == nil && $0.branch == nil })
+  }
+
   private struct Item: JSONSelection, Equatable {
     enum Kind: JSONSelection, Equatable {
       case named(Named)

@@ -15,7 +15,8 @@ import SystemBase
 ///     }
 ///
 /// The calls are never inlined, so that a type takes little code and little time to compile. Members that nothing reads
-/// are checked and skipped. Of equal keys the first counts.
+/// are checked and skipped. Of equal keys the first counts. A type that catches errors of its members uses
+/// ``JSONReader/readResult(_:)``, which also passes the value that could not be read: `try?` alone does not.
 public protocol JSONSelection: JSONDecodable {
   /// Reads the members of the object that is open.
   init(selecting json: inout JSONReader) throws(JSONError)
