@@ -100,8 +100,9 @@ import Testing
           self.user = user
         }
 
+        @export(implementation) @inline(always)
         public init(selecting json: inout JSONReader) throws(JSONError) {
-          user = try json.optionalValue("user")
+          try self.init(user: json.optionalValue("user"))
         }
 
         /// An account.
@@ -116,10 +117,9 @@ import Testing
             self.friends = friends
           }
 
+          @export(implementation) @inline(always)
           public init(selecting json: inout JSONReader) throws(JSONError) {
-            id = try json.id("id")
-            name = try json.string("name")
-            friends = try json.list("friends")
+            try self.init(id: json.id("id"), name: json.string("name"), friends: json.list("friends"))
           }
 
           /// An account.
@@ -130,8 +130,9 @@ import Testing
               self.name = name
             }
 
+            @export(implementation) @inline(always)
             public init(selecting json: inout JSONReader) throws(JSONError) {
-              name = try json.string("name")
+              try self.init(name: json.string("name"))
             }
           }
         }
@@ -164,9 +165,9 @@ import Testing
             self.name = name
           }
 
+          @export(implementation) @inline(always)
           public init(selecting json: inout JSONReader) throws(JSONError) {
-            id = try json.id("id")
-            name = try json.string("name")
+            try self.init(id: json.id("id"), name: json.string("name"))
           }
         }
         """#)
@@ -184,9 +185,9 @@ import Testing
             self.age = age
           }
 
+          @export(implementation) @inline(always)
           public init(selecting json: inout JSONReader) throws(JSONError) {
-            userFields = try json.fragment()
-            age = try json.optionalInt("age")
+            try self.init(userFields: json.fragment(), age: json.optionalInt("age"))
           }
         }
         """)
@@ -209,6 +210,7 @@ import Testing
           /// Any other type, of which only what is common to all is selected.
           case other(String)
 
+          @export(implementation) @inline(always)
           public init(selecting json: inout JSONReader) throws(JSONError) {
             let typename = try json.typename()
             switch typename {
@@ -226,8 +228,9 @@ import Testing
               self.name = name
             }
 
+            @export(implementation) @inline(always)
             public init(selecting json: inout JSONReader) throws(JSONError) {
-              name = try json.string("name")
+              try self.init(name: json.string("name"))
             }
           }
 
@@ -238,8 +241,9 @@ import Testing
               self.members = members
             }
 
+            @export(implementation) @inline(always)
             public init(selecting json: inout JSONReader) throws(JSONError) {
-              members = try json.list("members")
+              try self.init(members: json.list("members"))
             }
 
             /// An account.
@@ -250,8 +254,9 @@ import Testing
                 self.id = id
               }
 
+              @export(implementation) @inline(always)
               public init(selecting json: inout JSONReader) throws(JSONError) {
-                id = try json.id("id")
+                try self.init(id: json.id("id"))
               }
             }
           }
@@ -259,7 +264,7 @@ import Testing
         """)
     // A fragment on an interface that not every member has is there or not.
     #expect(text.contains("public let named: Named?\n"))
-    #expect(text.contains("named = try json.fragment(ifType: PossibleTypes.namedOfItem)\n"))
+    #expect(text.contains("named: json.fragment(ifType: PossibleTypes.namedOfItem)"))
     #expect(text.contains("search(text: $text) { __typename ... on User { name }"))
   }
 

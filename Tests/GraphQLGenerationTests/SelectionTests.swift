@@ -45,8 +45,8 @@ import Testing
       "query A($a: Boolean!) { user(id: 1) @include(if: $a) { name } users @skip(if: $a) { id } ...f } fragment f on Query { user(id: 1) { id } }"
     )
     let data = text.declaration("struct ResponseData:")
-    #expect(data.contains(#"user = try json.valueIfComplete("user")"#))
-    #expect(data.contains(#"users = try json.listIfComplete("users")"#))
+    #expect(data.contains(#"user: json.valueIfComplete("user")"#))
+    #expect(data.contains(#"users: json.listIfComplete("users")"#))
     #expect(
       try Sample.text("query A($a: Boolean!) { users { __typename @skip(if: $a) } }").contains(
         "json.optionalTypename()"))
@@ -67,9 +67,9 @@ import Testing
       fragment f on User { id name age }
       """)
     #expect(text.contains("let f: F?\n"))
-    #expect(text.contains(#"f = try json.fragment(ifHas: "name")"#))
+    #expect(text.contains(#"f: json.fragment(ifHas: "name")"#))
     // All is selected beside it: it is there if all is there.
-    #expect(text.contains("f = try json.fragmentIfComplete()"))
+    #expect(text.contains("f: json.fragmentIfComplete()"))
     #expect(text.contains("let user: F?\n"))
   }
 
@@ -122,21 +122,21 @@ import Testing
     let text = try Sample.text("query A { a b c d e f }", schema: schema)
     for line in [
       "let a: [[Int]]", "let b: [[Int?]?]?", "let c: [String?]?", "let d: [[String]]", "let e: [String]?",
-      "let f: [Double]?", #"a = try json.value("a")"#, #"b = try json.optionalValue("b")"#,
-      #"e = try json.optionalIDs("e")"#, #"f = try json.optionalList("f")"#,
+      "let f: [Double]?", #"a: json.value("a"),"#, #"b: json.optionalValue("b"),"#,
+      #"e: json.optionalIDs("e"),"#, #"f: json.optionalList("f")"#,
     ] {
       #expect(text.contains(line + "\n"))
     }
     #expect(
       text.contains(
         """
-              d = try json.value("d") { (json: inout JSONReader) throws(JSONError) in
-                try json.items { (json: inout JSONReader) throws(JSONError) in
+                d: json.value("d") { (json: inout JSONReader) throws(JSONError) in
                   try json.items { (json: inout JSONReader) throws(JSONError) in
-                    try json.readID()
+                    try json.items { (json: inout JSONReader) throws(JSONError) in
+                      try json.readID()
+                    }
                   }
-                }
-              }
+                },
         """))
   }
 
@@ -158,7 +158,7 @@ import Testing
     let user = text.declaration("struct User:")
     #expect(user.contains("let f: Deferred<F>\n"))
     #expect(user.contains("let andMore: Deferred<AndMore>\n"))
-    #expect(user.contains(#"andMore = try json.optionalValue("and more") ?? .pending"#))
+    #expect(user.contains(#"andMore: json.optionalValue("and more") ?? .pending"#))
     #expect(user.contains("let name: String?\n"))
     #expect(user.contains("let role: GraphQLEnum<Role>\n"))
     #expect(text.contains("func a(`if`: Bool) -> Observable<IncrementalResponse<ResponseData>>") == false)

@@ -81,7 +81,7 @@ struct StructModel {
 struct PropertyModel {
   let name: String
   let type: String
-  /// The expression that reads it.
+  /// The expression that reads it, of a reader named `json`, to be covered by a `try`.
   let reading: String
   /// What the initialiser takes for it if nothing is given.
   let defaultValue: String?

@@ -185,7 +185,7 @@ struct ModelBuilder {
         model.properties.append(
           PropertyModel(
             name: members.take(names.member(group.label)), type: "Deferred<\(object.type)>",
-            reading: "try json.optionalValue(\"\(group.label)\") ?? .pending", defaultValue: ".pending",
+            reading: "json.optionalValue(\"\(group.label)\") ?? .pending", defaultValue: ".pending",
             documentation: "What arrives later.", deprecation: nil))
       case .narrowed(let group):
         let object = nested(
@@ -194,14 +194,14 @@ struct ModelBuilder {
         model.properties.append(
           PropertyModel(
             name: members.take("as" + names.type(group.type.name)), type: object.type + "?",
-            reading: "try json.fragment(ifType: \(typeSet(of: group.type, within: type)))", defaultValue: "nil",
+            reading: "json.fragment(ifType: \(typeSet(of: group.type, within: type)))", defaultValue: "nil",
             documentation: "The object as a `\(group.type.name)`, if it is one.", deprecation: nil))
       case .kind:
         let property = members.take("kind", suffix: "OfType")
         model.kind = kind(selected.kinds, named: kindName, hidden)
         model.properties.append(
           PropertyModel(
-            name: property, type: kindName, reading: "try json.fragment()", defaultValue: nil,
+            name: property, type: kindName, reading: "json.fragment()", defaultValue: nil,
             documentation: "Which type it is of, and what is selected of that.", deprecation: nil))
       }
     }
@@ -263,7 +263,7 @@ struct ModelBuilder {
     if group.isConditional { shape = shape.optional }
     var reading = shape.reading(group.key)
     if group.key == "__typename" {
-      reading = group.isConditional ? "try json.optionalTypename()" : "try json.typename()"
+      reading = group.isConditional ? "json.optionalTypename()" : "json.typename()"
     } else if group.isConditional, named.kind.isComposite {
       reading = shape.readingIfComplete(group.key)
     }
@@ -294,14 +294,14 @@ struct ModelBuilder {
     to model: inout StructModel
   ) {
     let fragmentType = fragmentName(group.fragment.name.text)
-    var reading = "try json.fragment()"
+    var reading = "json.fragment()"
     if group.isNarrowed, let condition = schema.type(named: group.fragment.typeCondition.name.text) {
-      reading = "try json.fragment(ifType: \(typeSet(of: condition, within: type)))"
+      reading = "json.fragment(ifType: \(typeSet(of: condition, within: type)))"
     }
     if group.isConditional {
       // One that is narrowed is recognised by its keys, too.
       let key = witness(of: group.fragment, beside: selected)
-      reading = key.map { "try json.fragment(ifHas: \"\($0)\")" } ?? "try json.fragmentIfComplete()"
+      reading = key.map { "json.fragment(ifHas: \"\($0)\")" } ?? "json.fragmentIfComplete()"
     }
     let isOptional = group.isConditional || group.isNarrowed
     model.properties.append(

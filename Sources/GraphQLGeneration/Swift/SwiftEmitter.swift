@@ -256,22 +256,19 @@ struct SwiftEmitter {
         let value = property.defaultValue.map { " = \($0)" } ?? ""
         return "\(SwiftNames.label(property.name)): \(property.type)\(value)"
       }
-      writer.list("\(access)init", parameters, " {")
+      writer.list("\(access)init", parameters + (isReceived ? ["received: ReceivedJSON = .none"] : []), " {")
       writer.indented { writer in
         for property in model.properties {
           writer.line("self.\(stored(property)) = \(SwiftNames.escaped(property.name))")
         }
-        if isReceived { writer.line("received = .none") }
+        if isReceived { writer.line("self.received = received") }
       }
       writer.line("}")
       writer.line()
-      writer.block("\(access)init(selecting json: inout JSONReader) throws(JSONError)") { writer in
-        for property in model.properties {
-          let name = stored(property)
-          let assignment = "\(name == "json" ? "self." : "")\(name) = \(property.reading)"
-          for line in assignment.split(separator: "\n") { writer.line(String(line)) }
-        }
-        if isReceived { writer.line("received = try json.received()") }
+      reader(&writer) { writer in
+        let arguments = model.properties.map { "\(SwiftNames.label($0.name)): \($0.reading)" }
+        let all = arguments + (isReceived ? ["received: json.received()"] : [])
+        writer.list("\(all.isEmpty ? "" : "try ")self.init", all, "")
       }
       for nested in model.nested {
         writer.line()
@@ -282,6 +279,18 @@ struct SwiftEmitter {
         self.kind(kind, &writer)
       }
     }
+  }
+
+  /// The initialiser that reads. Only the witness of its protocol calls it, so it is compiled there, and nowhere else: a
+  /// public one would also be compiled for other modules, and the optimiser would put thunks before both. (With `package`,
+  /// the compiler of Swift 6.3 refuses its own code.)
+  private func reader(_ writer: inout SwiftWriter, _ body: (inout SwiftWriter) -> Void) {
+    switch configuration.access {
+    case .public: writer.line("@export(implementation) @inline(always)")
+    case .internal: writer.line("@inline(always)")
+    case .package: break
+    }
+    writer.block("\(access)init(selecting json: inout JSONReader) throws(JSONError)", body)
   }
 
   private func stored(_ property: PropertyModel) -> String {
@@ -318,7 +327,7 @@ struct SwiftEmitter {
       writer.documentation("Any other type, of which only what is common to all is selected.")
       writer.line("case \(kind.other)(String)")
       writer.line()
-      writer.block("\(access)init(selecting json: inout JSONReader) throws(JSONError)") { writer in
+      reader(&writer) { writer in
         writer.line("let typename = try json.typename()")
         writer.line("switch typename {")
         for element in kind.cases {
@@ -479,10 +488,11 @@ struct SwiftEmitter {
   /// The types that objects of abstract types can be.
   func typeSets(_ sets: [(name: String, types: [String])], _ writer: inout SwiftWriter) {
     writer.documentation("The objects that abstract types can be, which fragments ask for.")
-    writer.block("\(configuration.isNonisolated ? "nonisolated " : "")enum PossibleTypes") { writer in
+    let usable = configuration.access == .public ? "@usableFromInline " : ""
+    writer.block("\(usable)\(configuration.isNonisolated ? "nonisolated " : "")enum PossibleTypes") { writer in
       for set in sets {
         let types = set.types.map(SwiftWriter.literal).joined(separator: ", ")
-        writer.line("static let \(SwiftNames.escaped(set.name)): Set<String> = [\(types)]")
+        writer.line("\(usable)static let \(SwiftNames.escaped(set.name)): Set<String> = [\(types)]")
       }
     }
   }

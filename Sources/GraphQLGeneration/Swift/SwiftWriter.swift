@@ -32,10 +32,14 @@ struct SwiftWriter {
   /// Writes a head, a list in parentheses, and what is behind them: in a line, if it has room for it.
   mutating func list(_ head: String, _ elements: [String], _ tail: String) {
     let whole = "\(head)(\(elements.joined(separator: ", ")))\(tail)"
-    guard indentation + whole.utf8.count > Self.lineLimit, !elements.isEmpty else { return line(whole) }
+    let fits = indentation + whole.utf8.count <= Self.lineLimit && !whole.utf8.contains(UInt8(ascii: "\n"))
+    guard !fits, !elements.isEmpty else { return line(whole) }
     line(head + "(")
     indented { writer in
-      for (index, element) in elements.enumerated() { writer.line(element + (index < elements.count - 1 ? "," : "")) }
+      for (index, element) in elements.enumerated() {
+        let text = element + (index < elements.count - 1 ? "," : "")
+        for line in text.split(separator: "\n") { writer.line(String(line)) }
+      }
     }
     line(")" + tail)
   }

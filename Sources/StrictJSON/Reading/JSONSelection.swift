@@ -8,9 +8,7 @@ import SystemBase
 ///
 ///     extension User: JSONSelection {
 ///       public init(selecting json: inout JSONReader) throws(JSONError) {
-///         name = try json.string("name")
-///         age = try json.optionalInt("age")
-///         friends = try json.list("friends")
+///         try self.init(name: json.string("name"), age: json.optionalInt("age"), friends: json.list("friends"))
 ///       }
 ///     }
 ///

@@ -63,15 +63,17 @@ nonisolated package struct MomentFields: JSONSelection, Decodable, Hashable, Sen
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    userDetails = try json.value("userDetails")
-    type = try json.value("type")
-    title = try json.optionalString("title")
-    url = try json.optionalString("url")
-    photos = try json.strings("photos")
-    createdDate = try json.string("createdDate")
-    isLiked = try json.optionalBool("isLiked")
-    likes = try json.listIfComplete("likes")
+    try self.init(
+      id: json.id("id"),
+      userDetails: json.value("userDetails"),
+      type: json.value("type"),
+      title: json.optionalString("title"),
+      url: json.optionalString("url"),
+      photos: json.strings("photos"),
+      createdDate: json.string("createdDate"),
+      isLiked: json.optionalBool("isLiked"),
+      likes: json.listIfComplete("likes")
+    )
   }
 
   package struct UserDetails: JSONSelection, Hashable, Sendable {
@@ -84,8 +86,7 @@ nonisolated package struct MomentFields: JSONSelection, Decodable, Hashable, Sen
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      name = try json.string("name")
-      avatar = try json.string("avatar")
+      try self.init(name: json.string("name"), avatar: json.string("avatar"))
     }
   }
 
@@ -99,8 +100,7 @@ nonisolated package struct MomentFields: JSONSelection, Decodable, Hashable, Sen
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = try json.id("id")
-      avatar = try json.string("avatar")
+      try self.init(id: json.id("id"), avatar: json.string("avatar"))
     }
   }
 }
@@ -125,8 +125,7 @@ nonisolated package struct MomentsDetailsFields: JSONSelection, Decodable, Hasha
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    userDetails = try json.value("userDetails")
-    moments = try json.list("moments")
+    try self.init(userDetails: json.value("userDetails"), moments: json.list("moments"))
   }
 
   package struct UserDetails: JSONSelection, Hashable, Sendable {
@@ -143,10 +142,12 @@ nonisolated package struct MomentsDetailsFields: JSONSelection, Decodable, Hasha
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = try json.id("id")
-      name = try json.string("name")
-      avatar = try json.string("avatar")
-      backgroundImage = try json.string("backgroundImage")
+      try self.init(
+        id: json.id("id"),
+        name: json.string("name"),
+        avatar: json.string("avatar"),
+        backgroundImage: json.string("backgroundImage")
+      )
     }
   }
 }

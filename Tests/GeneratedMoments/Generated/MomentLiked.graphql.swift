@@ -94,7 +94,7 @@ nonisolated extension MomentLikedSession {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      momentLiked = try json.value("momentLiked")
+      try self.init(momentLiked: json.value("momentLiked"))
     }
   }
 }

@@ -97,7 +97,7 @@ nonisolated extension GetMomentsDetailsByUserIDSession {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      getMomentsDetailsByUserID = try json.value("getMomentsDetailsByUserID")
+      try self.init(getMomentsDetailsByUserID: json.value("getMomentsDetailsByUserID"))
     }
   }
 }

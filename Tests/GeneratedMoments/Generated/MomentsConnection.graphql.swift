@@ -123,7 +123,7 @@ nonisolated extension MomentsConnectionSession {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      momentsConnection = try json.value("momentsConnection")
+      try self.init(momentsConnection: json.value("momentsConnection"))
     }
 
     package struct MomentsConnection: JSONSelection, Hashable, Sendable {
@@ -138,9 +138,7 @@ nonisolated extension MomentsConnectionSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        edges = try json.list("edges")
-        pageInfo = try json.value("pageInfo")
-        totalCount = try json.int("totalCount")
+        try self.init(edges: json.list("edges"), pageInfo: json.value("pageInfo"), totalCount: json.int("totalCount"))
       }
 
       package struct Edges: JSONSelection, Hashable, Sendable {
@@ -153,8 +151,7 @@ nonisolated extension MomentsConnectionSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          cursor = try json.string("cursor")
-          node = try json.value("node")
+          try self.init(cursor: json.string("cursor"), node: json.value("node"))
         }
       }
 
@@ -172,10 +169,12 @@ nonisolated extension MomentsConnectionSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          hasNextPage = try json.bool("hasNextPage")
-          hasPreviousPage = try json.bool("hasPreviousPage")
-          startCursor = try json.optionalString("startCursor")
-          endCursor = try json.optionalString("endCursor")
+          try self.init(
+            hasNextPage: json.bool("hasNextPage"),
+            hasPreviousPage: json.bool("hasPreviousPage"),
+            startCursor: json.optionalString("startCursor"),
+            endCursor: json.optionalString("endCursor")
+          )
         }
       }
     }

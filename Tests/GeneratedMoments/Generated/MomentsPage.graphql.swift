@@ -98,7 +98,7 @@ nonisolated extension MomentsPageSession {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      momentsPage = try json.optionalValue("momentsPage")
+      try self.init(momentsPage: json.optionalValue("momentsPage"))
     }
 
     package struct MomentsPage: JSONSelection, Hashable, Sendable {
@@ -124,12 +124,14 @@ nonisolated extension MomentsPageSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        curPage = try json.int("curPage")
-        pageCount = try json.int("pageCount")
-        total = try json.int("total")
-        size = try json.int("size")
-        over = try json.bool("over")
-        datas = try json.list("datas")
+        try self.init(
+          curPage: json.int("curPage"),
+          pageCount: json.int("pageCount"),
+          total: json.int("total"),
+          size: json.int("size"),
+          over: json.bool("over"),
+          datas: json.list("datas")
+        )
       }
     }
   }

@@ -140,7 +140,7 @@ nonisolated extension PostPhotoSession {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      postPhoto = try json.value("postPhoto")
+      try self.init(postPhoto: json.value("postPhoto"))
     }
   }
 }

@@ -98,7 +98,7 @@ nonisolated extension SearchSession {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      search = try json.list("search")
+      try self.init(search: json.list("search"))
     }
 
     package struct Search: JSONSelection, Hashable, Sendable {
@@ -110,7 +110,7 @@ nonisolated extension SearchSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        kind = try json.fragment()
+        try self.init(kind: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -147,9 +147,7 @@ nonisolated extension SearchSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            id = try json.id("id")
-            title = try json.optionalString("title")
-            createdAt = try json.value("createdAt")
+            try self.init(id: json.id("id"), title: json.optionalString("title"), createdAt: json.value("createdAt"))
           }
         }
 
@@ -163,8 +161,7 @@ nonisolated extension SearchSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            id = try json.id("id")
-            name = try json.string("name")
+            try self.init(id: json.id("id"), name: json.string("name"))
           }
         }
       }

@@ -121,7 +121,7 @@ nonisolated extension UpdateMomentLikeSession {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      updateMomentLike = try json.value("updateMomentLike")
+      try self.init(updateMomentLike: json.value("updateMomentLike"))
     }
   }
 }

@@ -90,14 +90,13 @@ extension AddCommentSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(addComment: AddComment? = nil) {
+    package init(addComment: AddComment? = nil, received: ReceivedJSON = .none) {
       self.addComment = addComment
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      addComment = try json.optionalValue("addComment")
-      received = try json.received()
+      try self.init(addComment: json.optionalValue("addComment"), received: json.received())
     }
 
     package struct AddComment: JSONSelection, Equatable, Sendable {
@@ -110,8 +109,7 @@ extension AddCommentSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        comment = try json.optionalValue("comment")
-        clientMutationID = try json.optionalString("clientMutationId")
+        try self.init(comment: json.optionalValue("comment"), clientMutationID: json.optionalString("clientMutationId"))
       }
     }
   }
@@ -208,14 +206,13 @@ extension CloseIssueSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(closeIssue: CloseIssue) {
+    package init(closeIssue: CloseIssue, received: ReceivedJSON = .none) {
       self.closeIssue = closeIssue
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      closeIssue = try json.value("closeIssue")
-      received = try json.received()
+      try self.init(closeIssue: json.value("closeIssue"), received: json.received())
     }
 
     package struct CloseIssue: JSONSelection, Equatable, Sendable {
@@ -230,9 +227,7 @@ extension CloseIssueSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
-        state = try json.value("state")
-        closedAt = try json.optionalValue("closedAt")
+        try self.init(id: json.id("id"), state: json.value("state"), closedAt: json.optionalValue("closedAt"))
       }
     }
   }
@@ -321,14 +316,13 @@ extension SetSettingsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(setSettings: JSONValue? = nil) {
+    package init(setSettings: JSONValue? = nil, received: ReceivedJSON = .none) {
       self.setSettings = setSettings
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      setSettings = try json.optionalValue("setSettings")
-      received = try json.received()
+      try self.init(setSettings: json.optionalValue("setSettings"), received: json.received())
     }
   }
 }
@@ -448,14 +442,13 @@ extension AttachSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(attach: Attach) {
+    package init(attach: Attach, received: ReceivedJSON = .none) {
       self.attach = attach
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      attach = try json.value("attach")
-      received = try json.received()
+      try self.init(attach: json.value("attach"), received: json.received())
     }
 
     package struct Attach: JSONSelection, Equatable, Sendable {
@@ -466,7 +459,7 @@ extension AttachSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        url = try json.value("url")
+        try self.init(url: json.value("url"))
       }
     }
   }
@@ -555,14 +548,13 @@ extension RenameSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(rename: Rename? = nil) {
+    package init(rename: Rename? = nil, received: ReceivedJSON = .none) {
       self.rename = rename
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      rename = try json.optionalValue("rename")
-      received = try json.received()
+      try self.init(rename: json.optionalValue("rename"), received: json.received())
     }
 
     package struct Rename: JSONSelection, Equatable, Sendable {
@@ -573,7 +565,7 @@ extension RenameSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = try json.string("name")
+        try self.init(name: json.string("name"))
       }
     }
   }
@@ -658,14 +650,13 @@ extension CommentAddedSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(commentAdded: CommentFields) {
+    package init(commentAdded: CommentFields, received: ReceivedJSON = .none) {
       self.commentAdded = commentAdded
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      commentAdded = try json.value("commentAdded")
-      received = try json.received()
+      try self.init(commentAdded: json.value("commentAdded"), received: json.received())
     }
   }
 }
@@ -730,14 +721,13 @@ extension TicksSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(ticks: Date) {
+    package init(ticks: Date, received: ReceivedJSON = .none) {
       self.ticks = ticks
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      ticks = try json.value("ticks")
-      received = try json.received()
+      try self.init(ticks: json.value("ticks"), received: json.received())
     }
   }
 }
@@ -802,14 +792,13 @@ extension EventsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(event: Event) {
+    package init(event: Event, received: ReceivedJSON = .none) {
       self.event = event
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      event = try json.value("event")
-      received = try json.received()
+      try self.init(event: json.value("event"), received: json.received())
     }
 
     package struct Event: JSONSelection, Equatable, Sendable {
@@ -821,7 +810,7 @@ extension EventsSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        kind = try json.fragment()
+        try self.init(kind: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -852,7 +841,7 @@ extension EventsSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            body = try json.string("body")
+            try self.init(body: json.string("body"))
           }
         }
 
@@ -864,7 +853,7 @@ extension EventsSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            reason = try json.optionalValue("reason")
+            try self.init(reason: json.optionalValue("reason"))
           }
         }
       }

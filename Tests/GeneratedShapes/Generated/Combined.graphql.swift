@@ -122,14 +122,13 @@ extension RepositoryPageSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(repository: Repository) {
+    package init(repository: Repository, received: ReceivedJSON = .none) {
       self.repository = repository
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      repository = try json.value("repository")
-      received = try json.received()
+      try self.init(repository: json.value("repository"), received: json.received())
     }
 
     package struct Repository: JSONSelection, Equatable, Sendable {
@@ -145,9 +144,7 @@ extension RepositoryPageSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        repositoryTitle = try json.fragment()
-        parent = try json.value("parent")
-        issues = try json.value("issues")
+        try self.init(repositoryTitle: json.fragment(), parent: json.value("parent"), issues: json.value("issues"))
       }
 
       package struct Parent: JSONSelection, Equatable, Sendable {
@@ -161,8 +158,7 @@ extension RepositoryPageSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          repositoryTitle = try json.fragment()
-          parent = try json.value("parent")
+          try self.init(repositoryTitle: json.fragment(), parent: json.value("parent"))
         }
 
         package struct Parent: JSONSelection, Equatable, Sendable {
@@ -173,7 +169,7 @@ extension RepositoryPageSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            name = try json.string("name")
+            try self.init(name: json.string("name"))
           }
         }
       }
@@ -192,10 +188,12 @@ extension RepositoryPageSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          pageInfo = try json.value("pageInfo")
-          edges = try json.list("edges")
-          nodes = try json.optionalValue("nodes")
-          totalCount = try json.int("totalCount")
+          try self.init(
+            pageInfo: json.value("pageInfo"),
+            edges: json.list("edges"),
+            nodes: json.optionalValue("nodes"),
+            totalCount: json.int("totalCount")
+          )
         }
 
         package struct PageInfo: JSONSelection, Equatable, Sendable {
@@ -209,8 +207,7 @@ extension RepositoryPageSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            pageEnd = try json.fragment()
-            hasNextPage = try json.bool("hasNextPage")
+            try self.init(pageEnd: json.fragment(), hasNextPage: json.bool("hasNextPage"))
           }
         }
 
@@ -224,8 +221,7 @@ extension RepositoryPageSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            cursor = try json.string("cursor")
-            node = try json.value("node")
+            try self.init(cursor: json.string("cursor"), node: json.value("node"))
           }
 
           package struct Node: JSONSelection, Equatable, Sendable {
@@ -239,8 +235,7 @@ extension RepositoryPageSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              issueCard = try json.fragment()
-              assignees = try json.list("assignees")
+              try self.init(issueCard: json.fragment(), assignees: json.list("assignees"))
             }
 
             package struct Assignees: JSONSelection, Equatable, Sendable {
@@ -251,7 +246,7 @@ extension RepositoryPageSession {
               }
 
               package init(selecting json: inout JSONReader) throws(JSONError) {
-                login = try json.string("login")
+                try self.init(login: json.string("login"))
               }
             }
           }
@@ -265,7 +260,7 @@ extension RepositoryPageSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            id = try json.id("id")
+            try self.init(id: json.id("id"))
           }
         }
       }
@@ -360,14 +355,13 @@ extension TimelineActorsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(nodes: [Nodes?]) {
+    package init(nodes: [Nodes?], received: ReceivedJSON = .none) {
       self.nodes = nodes
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      nodes = try json.value("nodes")
-      received = try json.received()
+      try self.init(nodes: json.value("nodes"), received: json.received())
     }
 
     /// Anything that has an id.
@@ -380,7 +374,7 @@ extension TimelineActorsSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        kind = try json.fragment()
+        try self.init(kind: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -409,8 +403,7 @@ extension TimelineActorsSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            author = try json.optionalValue("author")
-            timeline = try json.list("timeline")
+            try self.init(author: json.optionalValue("author"), timeline: json.list("timeline"))
           }
 
           /// Whoever does something.
@@ -429,9 +422,7 @@ extension TimelineActorsSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              __typename = try json.typename()
-              login = try json.string("login")
-              kind = try json.fragment()
+              try self.init(__typename: json.typename(), login: json.string("login"), kind: json.fragment())
             }
 
             /// The types that an object can be of, each with what is selected of it.
@@ -462,7 +453,7 @@ extension TimelineActorsSession {
                 }
 
                 package init(selecting json: inout JSONReader) throws(JSONError) {
-                  name = try json.optionalString("name")
+                  try self.init(name: json.optionalString("name"))
                 }
               }
 
@@ -474,7 +465,7 @@ extension TimelineActorsSession {
                 }
 
                 package init(selecting json: inout JSONReader) throws(JSONError) {
-                  members = try json.list("members")
+                  try self.init(members: json.list("members"))
                 }
               }
             }
@@ -493,8 +484,7 @@ extension TimelineActorsSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              asNode = try json.fragment(ifType: PossibleTypes.nodeOfTimelineItem)
-              kind = try json.fragment()
+              try self.init(asNode: json.fragment(ifType: PossibleTypes.nodeOfTimelineItem), kind: json.fragment())
             }
 
             /// What is selected of an object that is a `Node`.
@@ -506,7 +496,7 @@ extension TimelineActorsSession {
               }
 
               package init(selecting json: inout JSONReader) throws(JSONError) {
-                id = try json.id("id")
+                try self.init(id: json.id("id"))
               }
             }
 
@@ -538,7 +528,7 @@ extension TimelineActorsSession {
                 }
 
                 package init(selecting json: inout JSONReader) throws(JSONError) {
-                  `actor` = try json.optionalValue("actor")
+                  try self.init(actor: json.optionalValue("actor"))
                 }
               }
 
@@ -552,8 +542,7 @@ extension TimelineActorsSession {
                 }
 
                 package init(selecting json: inout JSONReader) throws(JSONError) {
-                  label = try json.value("label")
-                  `actor` = try json.optionalValue("actor")
+                  try self.init(label: json.value("label"), actor: json.optionalValue("actor"))
                 }
 
                 package struct Label: JSONSelection, Equatable, Sendable {
@@ -564,7 +553,7 @@ extension TimelineActorsSession {
                   }
 
                   package init(selecting json: inout JSONReader) throws(JSONError) {
-                    name = try json.string("name")
+                    try self.init(name: json.string("name"))
                   }
                 }
 
@@ -582,8 +571,7 @@ extension TimelineActorsSession {
                   }
 
                   package init(selecting json: inout JSONReader) throws(JSONError) {
-                    actorLink = try json.fragment()
-                    kind = try json.fragment()
+                    try self.init(actorLink: json.fragment(), kind: json.fragment())
                   }
 
                   /// The types that an object can be of, each with what is selected of it.
@@ -610,7 +598,7 @@ extension TimelineActorsSession {
                       }
 
                       package init(selecting json: inout JSONReader) throws(JSONError) {
-                        owner = try json.optionalValue("owner")
+                        try self.init(owner: json.optionalValue("owner"))
                       }
 
                       package struct Owner: JSONSelection, Equatable, Sendable {
@@ -621,7 +609,7 @@ extension TimelineActorsSession {
                         }
 
                         package init(selecting json: inout JSONReader) throws(JSONError) {
-                          login = try json.string("login")
+                          try self.init(login: json.string("login"))
                         }
                       }
                     }
@@ -738,14 +726,13 @@ extension IssuesOfOthersSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(issues: Issues) {
+    package init(issues: Issues, received: ReceivedJSON = .none) {
       self.issues = issues
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      issues = try json.value("issues")
-      received = try json.received()
+      try self.init(issues: json.value("issues"), received: json.received())
     }
 
     package struct Issues: JSONSelection, Equatable, Sendable {
@@ -756,7 +743,7 @@ extension IssuesOfOthersSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        nodes = try json.optionalValue("nodes")
+        try self.init(nodes: json.optionalValue("nodes"))
       }
 
       package struct Nodes: JSONSelection, Equatable, Sendable {
@@ -771,9 +758,11 @@ extension IssuesOfOthersSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          number = try json.int("number")
-          author = try json.optionalValue("author")
-          comments = try json.list("comments")
+          try self.init(
+            number: json.int("number"),
+            author: json.optionalValue("author"),
+            comments: json.list("comments")
+          )
         }
 
         package struct Comments: JSONSelection, Equatable, Sendable {
@@ -784,7 +773,7 @@ extension IssuesOfOthersSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            body = try json.string("body")
+            try self.init(body: json.string("body"))
           }
         }
       }
@@ -892,16 +881,14 @@ extension CloseTwoSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(first: ClosedIssue, second: Second) {
+    package init(first: ClosedIssue, second: Second, received: ReceivedJSON = .none) {
       self.first = first
       self.second = second
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      first = try json.value("first")
-      second = try json.value("second")
-      received = try json.received()
+      try self.init(first: json.value("first"), second: json.value("second"), received: json.received())
     }
 
     package struct Second: JSONSelection, Equatable, Sendable {
@@ -915,8 +902,7 @@ extension CloseTwoSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        closedIssue = try json.fragment()
-        number = try json.int("number")
+        try self.init(closedIssue: json.fragment(), number: json.int("number"))
       }
     }
   }
@@ -984,14 +970,13 @@ extension EventKindsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(event: Event) {
+    package init(event: Event, received: ReceivedJSON = .none) {
       self.event = event
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      event = try json.value("event")
-      received = try json.received()
+      try self.init(event: json.value("event"), received: json.received())
     }
 
     package struct Event: JSONSelection, Equatable, Sendable {
@@ -1007,8 +992,7 @@ extension EventKindsSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        type = try json.string("type")
-        kind = try json.fragment()
+        try self.init(type: json.string("type"), kind: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -1041,8 +1025,7 @@ extension EventKindsSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            label = try json.value("label")
-            `actor` = try json.optionalValue("actor")
+            try self.init(label: json.value("label"), actor: json.optionalValue("actor"))
           }
 
           package struct Label: JSONSelection, Equatable, Sendable {
@@ -1053,7 +1036,7 @@ extension EventKindsSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              name = try json.string("name")
+              try self.init(name: json.string("name"))
             }
           }
         }
@@ -1076,18 +1059,15 @@ package struct RepositoryTitle: JSONSelection, Decodable, JSONReceived, Equatabl
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(id: String, name: String, owner: ActorLink) {
+  package init(id: String, name: String, owner: ActorLink, received: ReceivedJSON = .none) {
     self.id = id
     self.name = name
     self.owner = owner
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    name = try json.string("name")
-    owner = try json.value("owner")
-    received = try json.received()
+    try self.init(id: json.id("id"), name: json.string("name"), owner: json.value("owner"), received: json.received())
   }
 }
 
@@ -1103,14 +1083,13 @@ package struct PageEnd: JSONSelection, Decodable, JSONReceived, Equatable, Senda
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(endCursor: String? = nil) {
+  package init(endCursor: String? = nil, received: ReceivedJSON = .none) {
     self.endCursor = endCursor
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    endCursor = try json.optionalString("endCursor")
-    received = try json.received()
+    try self.init(endCursor: json.optionalString("endCursor"), received: json.received())
   }
 }
 
@@ -1130,18 +1109,20 @@ package struct ActorLink: JSONSelection, Decodable, JSONReceived, Equatable, Sen
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(login: String, avatar: String, kind: Kind) {
+  package init(login: String, avatar: String, kind: Kind, received: ReceivedJSON = .none) {
     self.login = login
     self.avatar = avatar
     self.kind = kind
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    login = try json.string("login")
-    avatar = try json.value("avatar")
-    kind = try json.fragment()
-    received = try json.received()
+    try self.init(
+      login: json.string("login"),
+      avatar: json.value("avatar"),
+      kind: json.fragment(),
+      received: json.received()
+    )
   }
 
   /// The types that an object can be of, each with what is selected of it.
@@ -1168,7 +1149,7 @@ package struct ActorLink: JSONSelection, Decodable, JSONReceived, Equatable, Sen
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        status = try json.optionalValue("status")
+        try self.init(status: json.optionalValue("status"))
       }
 
       package struct Status: JSONSelection, Equatable, Sendable {
@@ -1179,7 +1160,7 @@ package struct ActorLink: JSONSelection, Decodable, JSONReceived, Equatable, Sen
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          emoji = try json.optionalString("emoji")
+          try self.init(emoji: json.optionalString("emoji"))
         }
       }
     }
@@ -1201,17 +1182,24 @@ package struct ClosedIssue: JSONSelection, Decodable, JSONReceived, Equatable, S
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(issueCard: IssueCard, state: GraphQLEnum<IssueState>, closedAt: Date? = nil) {
+  package init(
+    issueCard: IssueCard,
+    state: GraphQLEnum<IssueState>,
+    closedAt: Date? = nil,
+    received: ReceivedJSON = .none
+  ) {
     self.issueCard = issueCard
     self.state = state
     self.closedAt = closedAt
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    issueCard = try json.fragment()
-    state = try json.value("state")
-    closedAt = try json.optionalValue("closedAt")
-    received = try json.received()
+    try self.init(
+      issueCard: json.fragment(),
+      state: json.value("state"),
+      closedAt: json.optionalValue("closedAt"),
+      received: json.received()
+    )
   }
 }

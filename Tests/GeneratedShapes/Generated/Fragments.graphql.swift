@@ -20,18 +20,20 @@ package struct UserFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(id: String, login: String, avatar: String) {
+  package init(id: String, login: String, avatar: String, received: ReceivedJSON = .none) {
     self.id = id
     self.login = login
     self.avatar = avatar
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    login = try json.string("login")
-    avatar = try json.value("avatar")
-    received = try json.received()
+    try self.init(
+      id: json.id("id"),
+      login: json.string("login"),
+      avatar: json.value("avatar"),
+      received: json.received()
+    )
   }
 }
 
@@ -48,16 +50,14 @@ package struct SameFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(id: String, login: String) {
+  package init(id: String, login: String, received: ReceivedJSON = .none) {
     self.id = id
     self.login = login
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    login = try json.string("login")
-    received = try json.received()
+    try self.init(id: json.id("id"), login: json.string("login"), received: json.received())
   }
 }
 
@@ -75,16 +75,14 @@ package struct RootFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(viewer: Viewer, matrix: Matrix) {
+  package init(viewer: Viewer, matrix: Matrix, received: ReceivedJSON = .none) {
     self.viewer = viewer
     self.matrix = matrix
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    viewer = try json.value("viewer")
-    matrix = try json.value("matrix")
-    received = try json.received()
+    try self.init(viewer: json.value("viewer"), matrix: json.value("matrix"), received: json.received())
   }
 
   package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -95,7 +93,7 @@ package struct RootFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = try json.id("id")
+      try self.init(id: json.id("id"))
     }
   }
 
@@ -107,7 +105,7 @@ package struct RootFields: JSONSelection, Decodable, JSONReceived, Equatable, Se
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      ids = try json.ids("ids")
+      try self.init(ids: json.ids("ids"))
     }
   }
 }
@@ -128,18 +126,20 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(login: String, avatar: String, kind: Kind) {
+  package init(login: String, avatar: String, kind: Kind, received: ReceivedJSON = .none) {
     self.login = login
     self.avatar = avatar
     self.kind = kind
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    login = try json.string("login")
-    avatar = try json.value("avatar")
-    kind = try json.fragment()
-    received = try json.received()
+    try self.init(
+      login: json.string("login"),
+      avatar: json.value("avatar"),
+      kind: json.fragment(),
+      received: json.received()
+    )
   }
 
   /// The types that an object can be of, each with what is selected of it.
@@ -170,7 +170,7 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = try json.optionalString("name")
+        try self.init(name: json.optionalString("name"))
       }
     }
 
@@ -182,7 +182,7 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        owner = try json.optionalValue("owner")
+        try self.init(owner: json.optionalValue("owner"))
       }
 
       package struct Owner: JSONSelection, Equatable, Sendable {
@@ -193,7 +193,7 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          login = try json.string("login")
+          try self.init(login: json.string("login"))
         }
       }
     }
@@ -212,14 +212,13 @@ package struct NodeID: JSONSelection, Decodable, JSONReceived, Equatable, Sendab
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(id: String) {
+  package init(id: String, received: ReceivedJSON = .none) {
     self.id = id
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    received = try json.received()
+    try self.init(id: json.id("id"), received: json.received())
   }
 }
 
@@ -238,20 +237,22 @@ package struct CommentFields: JSONSelection, Decodable, JSONReceived, Equatable,
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(id: String, body: String, author: ActorFields? = nil, createdAt: Date) {
+  package init(id: String, body: String, author: ActorFields? = nil, createdAt: Date, received: ReceivedJSON = .none) {
     self.id = id
     self.body = body
     self.author = author
     self.createdAt = createdAt
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    body = try json.string("body")
-    author = try json.optionalValue("author")
-    createdAt = try json.value("createdAt")
-    received = try json.received()
+    try self.init(
+      id: json.id("id"),
+      body: json.string("body"),
+      author: json.optionalValue("author"),
+      createdAt: json.value("createdAt"),
+      received: json.received()
+    )
   }
 }
 
@@ -269,16 +270,14 @@ package struct CommentTree: JSONSelection, Decodable, JSONReceived, Equatable, S
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(commentFields: CommentFields, replies: [Replies]) {
+  package init(commentFields: CommentFields, replies: [Replies], received: ReceivedJSON = .none) {
     self.commentFields = commentFields
     self.replies = replies
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    commentFields = try json.fragment()
-    replies = try json.list("replies")
-    received = try json.received()
+    try self.init(commentFields: json.fragment(), replies: json.list("replies"), received: json.received())
   }
 
   package struct Replies: JSONSelection, Equatable, Sendable {
@@ -292,8 +291,7 @@ package struct CommentTree: JSONSelection, Decodable, JSONReceived, Equatable, S
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      commentFields = try json.fragment()
-      replies = try json.list("replies")
+      try self.init(commentFields: json.fragment(), replies: json.list("replies"))
     }
   }
 }
@@ -323,7 +321,8 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
     title: String,
     state: GraphQLEnum<IssueState>,
     discussion: Discussion,
-    repository: Repository
+    repository: Repository,
+    received: ReceivedJSON = .none
   ) {
     self.id = id
     self.number = number
@@ -331,17 +330,19 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
     self.state = state
     self.discussion = discussion
     self.repository = repository
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    id = try json.id("id")
-    number = try json.int("number")
-    title = try json.string("title")
-    state = try json.value("state")
-    discussion = try json.fragment()
-    repository = try json.value("repository")
-    received = try json.received()
+    try self.init(
+      id: json.id("id"),
+      number: json.int("number"),
+      title: json.string("title"),
+      state: json.value("state"),
+      discussion: json.fragment(),
+      repository: json.value("repository"),
+      received: json.received()
+    )
   }
 
   package struct Repository: JSONSelection, Equatable, Sendable {
@@ -354,8 +355,7 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      name = try json.string("name")
-      owner = try json.value("owner")
+      try self.init(name: json.string("name"), owner: json.value("owner"))
     }
 
     /// Whoever does something.
@@ -367,7 +367,7 @@ package struct IssueCard: JSONSelection, Decodable, JSONReceived, Equatable, Sen
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = try json.string("login")
+        try self.init(login: json.string("login"))
       }
     }
   }
@@ -386,16 +386,14 @@ package struct Discussion: JSONSelection, Decodable, JSONReceived, Equatable, Se
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(locked: Bool, comments: [CommentFields]) {
+  package init(locked: Bool, comments: [CommentFields], received: ReceivedJSON = .none) {
     self.locked = locked
     self.comments = comments
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    locked = try json.bool("locked")
-    comments = try json.list("comments")
-    received = try json.received()
+    try self.init(locked: json.bool("locked"), comments: json.list("comments"), received: json.received())
   }
 }
 
@@ -414,16 +412,18 @@ package struct UserStatus: JSONSelection, Decodable, JSONReceived, Equatable, Se
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(status: Status? = nil, userName: UserName? = nil) {
+  package init(status: Status? = nil, userName: UserName? = nil, received: ReceivedJSON = .none) {
     self.status = status
     self.userName = userName
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    status = try json.optionalValue("status")
-    userName = try json.fragment(ifHas: "login")
-    received = try json.received()
+    try self.init(
+      status: json.optionalValue("status"),
+      userName: json.fragment(ifHas: "login"),
+      received: json.received()
+    )
   }
 
   package struct Status: JSONSelection, Equatable, Sendable {
@@ -434,7 +434,7 @@ package struct UserStatus: JSONSelection, Decodable, JSONReceived, Equatable, Se
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      emoji = try json.optionalString("emoji")
+      try self.init(emoji: json.optionalString("emoji"))
     }
   }
 }
@@ -452,16 +452,14 @@ package struct UserName: JSONSelection, Decodable, JSONReceived, Equatable, Send
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(login: String, name: String? = nil) {
+  package init(login: String, name: String? = nil, received: ReceivedJSON = .none) {
     self.login = login
     self.name = name
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    login = try json.string("login")
-    name = try json.optionalString("name")
-    received = try json.received()
+    try self.init(login: json.string("login"), name: json.optionalString("name"), received: json.received())
   }
 }
 
@@ -478,16 +476,14 @@ package struct UserFollowers: JSONSelection, Decodable, JSONReceived, Equatable,
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(followers: [Followers], name: String? = nil) {
+  package init(followers: [Followers], name: String? = nil, received: ReceivedJSON = .none) {
     self.followers = followers
     self.name = name
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    followers = try json.list("followers")
-    name = try json.optionalString("name")
-    received = try json.received()
+    try self.init(followers: json.list("followers"), name: json.optionalString("name"), received: json.received())
   }
 
   package struct Followers: JSONSelection, Equatable, Sendable {
@@ -498,7 +494,7 @@ package struct UserFollowers: JSONSelection, Decodable, JSONReceived, Equatable,
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      id = try json.id("id")
+      try self.init(id: json.id("id"))
     }
   }
 }
@@ -515,14 +511,13 @@ package struct FeedOfAll: JSONSelection, Decodable, JSONReceived, Equatable, Sen
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(feed: [Feed]) {
+  package init(feed: [Feed], received: ReceivedJSON = .none) {
     self.feed = feed
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    feed = try json.list("feed")
-    received = try json.received()
+    try self.init(feed: json.list("feed"), received: json.received())
   }
 
   package struct Feed: JSONSelection, Equatable, Sendable {
@@ -538,8 +533,7 @@ package struct FeedOfAll: JSONSelection, Decodable, JSONReceived, Equatable, Sen
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      asPinnable = try json.fragment(ifType: PossibleTypes.pinnableOfFeedItem)
-      kind = try json.fragment()
+      try self.init(asPinnable: json.fragment(ifType: PossibleTypes.pinnableOfFeedItem), kind: json.fragment())
     }
 
     /// What is selected of an object that is a `Pinnable`.
@@ -552,7 +546,7 @@ package struct FeedOfAll: JSONSelection, Decodable, JSONReceived, Equatable, Sen
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        __typename = try json.typename()
+        try self.init(__typename: json.typename())
       }
     }
 
@@ -580,7 +574,7 @@ package struct FeedOfAll: JSONSelection, Decodable, JSONReceived, Equatable, Sen
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          body = try json.string("body")
+          try self.init(body: json.string("body"))
         }
       }
     }

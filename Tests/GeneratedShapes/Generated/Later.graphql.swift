@@ -66,14 +66,13 @@ extension LaterLabelledSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -96,9 +95,11 @@ extension LaterLabelledSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = try json.string("login")
-        fields = try json.optionalValue("fields") ?? .pending
-        statusLater = try json.optionalValue("status later") ?? .pending
+        try self.init(
+          login: json.string("login"),
+          fields: json.optionalValue("fields") ?? .pending,
+          statusLater: json.optionalValue("status later") ?? .pending
+        )
       }
 
       /// What arrives later, as "status later".
@@ -110,7 +111,7 @@ extension LaterLabelledSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          status = try json.optionalValue("status")
+          try self.init(status: json.optionalValue("status"))
         }
 
         package struct Status: JSONSelection, Equatable, Sendable {
@@ -121,7 +122,7 @@ extension LaterLabelledSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            emoji = try json.optionalString("emoji")
+            try self.init(emoji: json.optionalString("emoji"))
           }
         }
       }
@@ -190,14 +191,13 @@ extension LaterUnlabelledSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -212,9 +212,11 @@ extension LaterUnlabelledSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = try json.string("login")
-        name = try json.optionalString("name")
-        score = try json.optionalDouble("score")
+        try self.init(
+          login: json.string("login"),
+          name: json.optionalString("name"),
+          score: json.optionalDouble("score")
+        )
       }
     }
   }
@@ -281,14 +283,13 @@ extension LaterOffSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -301,8 +302,7 @@ extension LaterOffSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = try json.string("login")
-        name = try json.optionalString("name")
+        try self.init(login: json.string("login"), name: json.optionalString("name"))
       }
     }
   }
@@ -388,14 +388,13 @@ extension LaterIfSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -410,8 +409,7 @@ extension LaterIfSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = try json.string("login")
-        fields = try json.optionalValue("fields") ?? .pending
+        try self.init(login: json.string("login"), fields: json.optionalValue("fields") ?? .pending)
       }
     }
   }
@@ -478,14 +476,13 @@ extension LaterListSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -496,7 +493,7 @@ extension LaterListSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        followers = try json.list("followers")
+        try self.init(followers: json.list("followers"))
       }
 
       package struct Followers: JSONSelection, Equatable, Sendable {
@@ -507,7 +504,7 @@ extension LaterListSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          login = try json.string("login")
+          try self.init(login: json.string("login"))
         }
       }
     }
@@ -593,14 +590,13 @@ extension LaterNestedSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(node: Node? = nil) {
+    package init(node: Node? = nil, received: ReceivedJSON = .none) {
       self.node = node
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      node = try json.optionalValue("node")
-      received = try json.received()
+      try self.init(node: json.optionalValue("node"), received: json.received())
     }
 
     /// Anything that has an id.
@@ -616,8 +612,7 @@ extension LaterNestedSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
-        issue = try json.optionalValue("issue") ?? .pending
+        try self.init(id: json.id("id"), issue: json.optionalValue("issue") ?? .pending)
       }
 
       /// What arrives later, as "issue".
@@ -631,8 +626,7 @@ extension LaterNestedSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          title = try json.string("title")
-          comments = try json.list("comments")
+          try self.init(title: json.string("title"), comments: json.list("comments"))
         }
 
         package struct Comments: JSONSelection, Equatable, Sendable {
@@ -644,7 +638,7 @@ extension LaterNestedSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            comment = try json.optionalValue("comment") ?? .pending
+            try self.init(comment: json.optionalValue("comment") ?? .pending)
           }
         }
       }

@@ -84,14 +84,13 @@ extension NodeSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(node: Node? = nil) {
+    package init(node: Node? = nil, received: ReceivedJSON = .none) {
       self.node = node
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      node = try json.optionalValue("node")
-      received = try json.received()
+      try self.init(node: json.optionalValue("node"), received: json.received())
     }
 
     /// Anything that has an id.
@@ -107,8 +106,7 @@ extension NodeSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
-        kind = try json.fragment()
+        try self.init(id: json.id("id"), kind: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -139,7 +137,7 @@ extension NodeSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            login = try json.string("login")
+            try self.init(login: json.string("login"))
           }
         }
 
@@ -153,8 +151,7 @@ extension NodeSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            title = try json.string("title")
-            number = try json.int("number")
+            try self.init(title: json.string("title"), number: json.int("number"))
           }
         }
       }
@@ -241,14 +238,13 @@ extension NodeTypenameSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(node: Node? = nil) {
+    package init(node: Node? = nil, received: ReceivedJSON = .none) {
       self.node = node
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      node = try json.optionalValue("node")
-      received = try json.received()
+      try self.init(node: json.optionalValue("node"), received: json.received())
     }
 
     /// Anything that has an id.
@@ -263,8 +259,7 @@ extension NodeTypenameSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        __typename = try json.typename()
-        id = try json.id("id")
+        try self.init(__typename: json.typename(), id: json.id("id"))
       }
     }
   }
@@ -364,14 +359,13 @@ extension NodeKindsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(nodes: [Nodes?]) {
+    package init(nodes: [Nodes?], received: ReceivedJSON = .none) {
       self.nodes = nodes
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      nodes = try json.value("nodes")
-      received = try json.received()
+      try self.init(nodes: json.value("nodes"), received: json.received())
     }
 
     /// Anything that has an id.
@@ -392,9 +386,11 @@ extension NodeKindsSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        nodeID = try json.fragment()
-        asActor = try json.fragment(ifType: PossibleTypes.actorOfNode)
-        kind = try json.fragment()
+        try self.init(
+          nodeID: json.fragment(),
+          asActor: json.fragment(ifType: PossibleTypes.actorOfNode),
+          kind: json.fragment()
+        )
       }
 
       /// What is selected of an object that is a `Actor`.
@@ -406,7 +402,7 @@ extension NodeKindsSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          login = try json.string("login")
+          try self.init(login: json.string("login"))
         }
       }
 
@@ -445,8 +441,7 @@ extension NodeKindsSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            issueCard = try json.fragment()
-            author = try json.optionalValue("author")
+            try self.init(issueCard: json.fragment(), author: json.optionalValue("author"))
           }
         }
       }
@@ -538,14 +533,13 @@ extension NodeCommentableSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(node: Node? = nil) {
+    package init(node: Node? = nil, received: ReceivedJSON = .none) {
       self.node = node
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      node = try json.optionalValue("node")
-      received = try json.received()
+      try self.init(node: json.optionalValue("node"), received: json.received())
     }
 
     /// Anything that has an id.
@@ -568,10 +562,12 @@ extension NodeCommentableSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        __typename = try json.typename()
-        id = try json.id("id")
-        discussion = try json.fragment(ifType: PossibleTypes.commentableOfNode)
-        asCommentable = try json.fragment(ifType: PossibleTypes.commentableOfNode)
+        try self.init(
+          __typename: json.typename(),
+          id: json.id("id"),
+          discussion: json.fragment(ifType: PossibleTypes.commentableOfNode),
+          asCommentable: json.fragment(ifType: PossibleTypes.commentableOfNode)
+        )
       }
 
       /// What is selected of an object that is a `Commentable`.
@@ -583,7 +579,7 @@ extension NodeCommentableSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          locked = try json.optionalBool("locked")
+          try self.init(locked: json.optionalBool("locked"))
         }
       }
     }
@@ -674,14 +670,13 @@ extension NodeConditionalSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(node: Node? = nil) {
+    package init(node: Node? = nil, received: ReceivedJSON = .none) {
       self.node = node
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      node = try json.optionalValue("node")
-      received = try json.received()
+      try self.init(node: json.optionalValue("node"), received: json.received())
     }
 
     /// Anything that has an id.
@@ -694,7 +689,7 @@ extension NodeConditionalSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        kind = try json.fragment()
+        try self.init(kind: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -725,7 +720,7 @@ extension NodeConditionalSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            login = try json.optionalString("login")
+            try self.init(login: json.optionalString("login"))
           }
         }
 
@@ -739,8 +734,7 @@ extension NodeConditionalSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            name = try json.string("name")
-            stars = try json.optionalInt("stars")
+            try self.init(name: json.string("name"), stars: json.optionalInt("stars"))
           }
         }
       }
@@ -862,14 +856,13 @@ extension SearchSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(search: [Search]) {
+    package init(search: [Search], received: ReceivedJSON = .none) {
       self.search = search
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      search = try json.list("search")
-      received = try json.received()
+      try self.init(search: json.list("search"), received: json.received())
     }
 
     package struct Search: JSONSelection, Equatable, Sendable {
@@ -881,7 +874,7 @@ extension SearchSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        kind = try json.fragment()
+        try self.init(kind: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -918,8 +911,7 @@ extension SearchSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            name = try json.string("name")
-            owner = try json.value("owner")
+            try self.init(name: json.string("name"), owner: json.value("owner"))
           }
 
           /// Whoever does something.
@@ -934,8 +926,7 @@ extension SearchSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              __typename = try json.typename()
-              login = try json.string("login")
+              try self.init(__typename: json.typename(), login: json.string("login"))
             }
           }
         }
@@ -1004,14 +995,13 @@ extension ShapesSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(shapes: [Shapes]) {
+    package init(shapes: [Shapes], received: ReceivedJSON = .none) {
       self.shapes = shapes
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      shapes = try json.list("shapes")
-      received = try json.received()
+      try self.init(shapes: json.list("shapes"), received: json.received())
     }
 
     package struct Shapes: JSONSelection, Equatable, Sendable {
@@ -1028,9 +1018,7 @@ extension ShapesSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        area = try json.double("area")
-        kind = try json.string("kind")
-        kindOfType = try json.fragment()
+        try self.init(area: json.double("area"), kind: json.string("kind"), kindOfType: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -1061,7 +1049,7 @@ extension ShapesSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            radius = try json.double("radius")
+            try self.init(radius: json.double("radius"))
           }
         }
 
@@ -1075,8 +1063,7 @@ extension ShapesSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            side = try json.double("side")
-            kind = try json.string("kind")
+            try self.init(side: json.double("side"), kind: json.string("kind"))
           }
         }
       }
@@ -1145,14 +1132,13 @@ extension PinnedSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -1163,7 +1149,7 @@ extension PinnedSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        pinned = try json.optionalValue("pinned")
+        try self.init(pinned: json.optionalValue("pinned"))
       }
 
       package struct Pinned: JSONSelection, Equatable, Sendable {
@@ -1179,8 +1165,7 @@ extension PinnedSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          asNode = try json.fragment(ifType: PossibleTypes.nodeOfPinnable)
-          kind = try json.fragment()
+          try self.init(asNode: json.fragment(ifType: PossibleTypes.nodeOfPinnable), kind: json.fragment())
         }
 
         /// What is selected of an object that is a `Node`.
@@ -1192,7 +1177,7 @@ extension PinnedSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            id = try json.id("id")
+            try self.init(id: json.id("id"))
           }
         }
 
@@ -1220,7 +1205,7 @@ extension PinnedSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              name = try json.string("name")
+              try self.init(name: json.string("name"))
             }
           }
         }
@@ -1308,14 +1293,13 @@ extension FeedSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(feed: [Feed]) {
+    package init(feed: [Feed], received: ReceivedJSON = .none) {
       self.feed = feed
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      feed = try json.list("feed")
-      received = try json.received()
+      try self.init(feed: json.list("feed"), received: json.received())
     }
 
     package struct Feed: JSONSelection, Equatable, Sendable {
@@ -1331,8 +1315,7 @@ extension FeedSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        __typename = try json.typename()
-        kind = try json.fragment()
+        try self.init(__typename: json.typename(), kind: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -1363,7 +1346,7 @@ extension FeedSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            title = try json.string("title")
+            try self.init(title: json.string("title"))
           }
         }
 
@@ -1377,8 +1360,7 @@ extension FeedSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            body = try json.string("body")
-            author = try json.optionalValue("author")
+            try self.init(body: json.string("body"), author: json.optionalValue("author"))
           }
 
           /// Whoever does something.
@@ -1390,7 +1372,7 @@ extension FeedSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              login = try json.string("login")
+              try self.init(login: json.string("login"))
             }
           }
         }
@@ -1478,14 +1460,13 @@ extension NestedSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(node: Node? = nil) {
+    package init(node: Node? = nil, received: ReceivedJSON = .none) {
       self.node = node
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      node = try json.optionalValue("node")
-      received = try json.received()
+      try self.init(node: json.optionalValue("node"), received: json.received())
     }
 
     /// Anything that has an id.
@@ -1498,7 +1479,7 @@ extension NestedSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        asActor = try json.fragment(ifType: PossibleTypes.actorOfNode)
+        try self.init(asActor: json.fragment(ifType: PossibleTypes.actorOfNode))
       }
 
       /// What is selected of an object that is a `Actor`.
@@ -1511,7 +1492,7 @@ extension NestedSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          kind = try json.fragment()
+          try self.init(kind: json.fragment())
         }
 
         /// The types that an object can be of, each with what is selected of it.
@@ -1538,7 +1519,7 @@ extension NestedSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              owner = try json.optionalValue("owner")
+              try self.init(owner: json.optionalValue("owner"))
             }
 
             package struct Owner: JSONSelection, Equatable, Sendable {
@@ -1549,7 +1530,7 @@ extension NestedSession {
               }
 
               package init(selecting json: inout JSONReader) throws(JSONError) {
-                login = try json.string("login")
+                try self.init(login: json.string("login"))
               }
             }
           }

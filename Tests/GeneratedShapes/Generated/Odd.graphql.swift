@@ -113,14 +113,13 @@ extension OddSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(odd: Odd) {
+    package init(odd: Odd, received: ReceivedJSON = .none) {
       self.odd = odd
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      odd = try json.value("odd")
-      received = try json.received()
+      try self.init(odd: json.value("odd"), received: json.received())
     }
 
     package struct Odd: JSONSelection, Equatable, Sendable {
@@ -184,24 +183,26 @@ extension OddSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        self_ = try json.int("self")
-        init_ = try json.optionalString("init")
-        Type_ = try json.optionalValue("Type")
-        `in` = try json.optionalInt("in")
-        `default` = try json.optionalBool("default")
-        `protocol` = try json.optionalString("protocol")
-        hashValue = try json.int("hashValue")
-        description = try json.optionalString("description")
-        self.json = try json.optionalString("json")
-        kind = try json.optionalValue("kind")
-        errorPolicy = try json.optionalString("errorPolicy")
-        underscore = try json.optionalInt("_")
-        _ID = try json.optionalID("_id")
-        string = try json.optionalValue("string")
-        object = try json.optionalValue("object")
-        sessionHandler = try json.optionalInt("sessionHandler")
-        userID = try json.id("userId")
-        userID_ = try json.id("userID")
+        try self.init(
+          self_: json.int("self"),
+          init_: json.optionalString("init"),
+          Type_: json.optionalValue("Type"),
+          in: json.optionalInt("in"),
+          default: json.optionalBool("default"),
+          protocol: json.optionalString("protocol"),
+          hashValue: json.int("hashValue"),
+          description: json.optionalString("description"),
+          json: json.optionalString("json"),
+          kind: json.optionalValue("kind"),
+          errorPolicy: json.optionalString("errorPolicy"),
+          underscore: json.optionalInt("_"),
+          _ID: json.optionalID("_id"),
+          string: json.optionalValue("string"),
+          object: json.optionalValue("object"),
+          sessionHandler: json.optionalInt("sessionHandler"),
+          userID: json.id("userId"),
+          userID_: json.id("userID")
+        )
       }
 
       package struct TypeObject: JSONSelection, Equatable, Sendable {
@@ -212,7 +213,7 @@ extension OddSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          name = try json.string("name")
+          try self.init(name: json.string("name"))
         }
       }
 
@@ -224,7 +225,7 @@ extension OddSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          value = try json.string("value")
+          try self.init(value: json.string("value"))
         }
       }
 
@@ -236,7 +237,7 @@ extension OddSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          object = try json.optionalValue("object")
+          try self.init(object: json.optionalValue("object"))
         }
 
         package struct Object: JSONSelection, Equatable, Sendable {
@@ -247,7 +248,7 @@ extension OddSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            self_ = try json.optionalInt("self")
+            try self.init(self_: json.optionalInt("self"))
           }
         }
       }
@@ -316,14 +317,13 @@ extension ClassSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -334,7 +334,7 @@ extension ClassSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
+        try self.init(id: json.id("id"))
       }
     }
   }
@@ -401,14 +401,13 @@ extension URLOfViewerSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -419,7 +418,7 @@ extension URLOfViewerSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        avatar = try json.value("avatar")
+        try self.init(avatar: json.value("avatar"))
       }
     }
   }
@@ -486,14 +485,13 @@ extension _PrivateSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -504,7 +502,7 @@ extension _PrivateSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        type = try json.string("type")
+        try self.init(type: json.string("type"))
       }
     }
   }
@@ -570,14 +568,13 @@ extension FragmentNamedTypeSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(odd: Odd) {
+    package init(odd: Odd, received: ReceivedJSON = .none) {
       self.odd = odd
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      odd = try json.value("odd")
-      received = try json.received()
+      try self.init(odd: json.value("odd"), received: json.received())
     }
 
     package struct Odd: JSONSelection, Equatable, Sendable {
@@ -588,7 +585,7 @@ extension FragmentNamedTypeSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        Type_ = try json.optionalValue("Type")
+        try self.init(Type_: json.optionalValue("Type"))
       }
     }
   }
@@ -606,13 +603,12 @@ package struct TypeFragment: JSONSelection, Decodable, JSONReceived, Equatable, 
   /// What it was read from, if it was read.
   package let received: ReceivedJSON
 
-  package init(name: String) {
+  package init(name: String, received: ReceivedJSON = .none) {
     self.name = name
-    received = .none
+    self.received = received
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    name = try json.string("name")
-    received = try json.received()
+    try self.init(name: json.string("name"), received: json.received())
   }
 }

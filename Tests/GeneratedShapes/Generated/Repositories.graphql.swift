@@ -92,14 +92,13 @@ extension RepositorySession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(repository: Repository) {
+    package init(repository: Repository, received: ReceivedJSON = .none) {
       self.repository = repository
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      repository = try json.value("repository")
-      received = try json.received()
+      try self.init(repository: json.value("repository"), received: json.received())
     }
 
     package struct Repository: JSONSelection, Equatable, Sendable {
@@ -133,14 +132,16 @@ extension RepositorySession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = try json.string("name")
-        url = try json.value("url")
-        isPrivate = try json.bool("isPrivate")
-        stars = try json.int("stars")
-        languages = try json.optionalValue("languages")
-        topics = try json.strings("topics")
-        parent = try json.value("parent")
-        issues = try json.value("issues")
+        try self.init(
+          name: json.string("name"),
+          url: json.value("url"),
+          isPrivate: json.bool("isPrivate"),
+          stars: json.int("stars"),
+          languages: json.optionalValue("languages"),
+          topics: json.strings("topics"),
+          parent: json.value("parent"),
+          issues: json.value("issues")
+        )
       }
 
       package struct Parent: JSONSelection, Equatable, Sendable {
@@ -151,7 +152,7 @@ extension RepositorySession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          name = try json.string("name")
+          try self.init(name: json.string("name"))
         }
       }
 
@@ -167,9 +168,11 @@ extension RepositorySession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          totalCount = try json.int("totalCount")
-          pageInfo = try json.value("pageInfo")
-          nodes = try json.optionalValue("nodes")
+          try self.init(
+            totalCount: json.int("totalCount"),
+            pageInfo: json.value("pageInfo"),
+            nodes: json.optionalValue("nodes")
+          )
         }
 
         package struct PageInfo: JSONSelection, Equatable, Sendable {
@@ -182,8 +185,7 @@ extension RepositorySession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            hasNextPage = try json.bool("hasNextPage")
-            endCursor = try json.optionalString("endCursor")
+            try self.init(hasNextPage: json.bool("hasNextPage"), endCursor: json.optionalString("endCursor"))
           }
         }
       }
@@ -275,14 +277,13 @@ extension RepositoryCaughtSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(repository: Repository? = nil) {
+    package init(repository: Repository? = nil, received: ReceivedJSON = .none) {
       self.repository = repository
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      repository = try json.optionalValue("repository")
-      received = try json.received()
+      try self.init(repository: json.optionalValue("repository"), received: json.received())
     }
 
     package struct Repository: JSONSelection, Equatable, Sendable {
@@ -297,9 +298,7 @@ extension RepositoryCaughtSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
-        parent = try json.optionalValue("parent")
-        languages = try json.value("languages")
+        try self.init(id: json.id("id"), parent: json.optionalValue("parent"), languages: json.value("languages"))
       }
 
       package struct Parent: JSONSelection, Equatable, Sendable {
@@ -310,7 +309,7 @@ extension RepositoryCaughtSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          id = try json.id("id")
+          try self.init(id: json.id("id"))
         }
       }
     }
@@ -409,14 +408,13 @@ extension IssuesSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(issues: Issues) {
+    package init(issues: Issues, received: ReceivedJSON = .none) {
       self.issues = issues
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      issues = try json.value("issues")
-      received = try json.received()
+      try self.init(issues: json.value("issues"), received: json.received())
     }
 
     package struct Issues: JSONSelection, Equatable, Sendable {
@@ -429,8 +427,7 @@ extension IssuesSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        edges = try json.list("edges")
-        totalCount = try json.int("totalCount")
+        try self.init(edges: json.list("edges"), totalCount: json.int("totalCount"))
       }
 
       package struct Edges: JSONSelection, Equatable, Sendable {
@@ -443,8 +440,7 @@ extension IssuesSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          cursor = try json.string("cursor")
-          node = try json.value("node")
+          try self.init(cursor: json.string("cursor"), node: json.value("node"))
         }
       }
     }
@@ -531,14 +527,13 @@ extension IssueListSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -549,7 +544,7 @@ extension IssueListSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        followers = try json.list("followers")
+        try self.init(followers: json.list("followers"))
       }
 
       package struct Followers: JSONSelection, Equatable, Sendable {
@@ -560,7 +555,7 @@ extension IssueListSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          login = try json.string("login")
+          try self.init(login: json.string("login"))
         }
       }
     }
@@ -646,14 +641,13 @@ extension UserBySession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(user: User? = nil) {
+    package init(user: User? = nil, received: ReceivedJSON = .none) {
       self.user = user
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      user = try json.optionalValue("user")
-      received = try json.received()
+      try self.init(user: json.optionalValue("user"), received: json.received())
     }
 
     package struct User: JSONSelection, Equatable, Sendable {
@@ -664,7 +658,7 @@ extension UserBySession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
+        try self.init(id: json.id("id"))
       }
     }
   }
@@ -730,14 +724,13 @@ extension MatrixSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(matrix: Matrix) {
+    package init(matrix: Matrix, received: ReceivedJSON = .none) {
       self.matrix = matrix
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      matrix = try json.value("matrix")
-      received = try json.received()
+      try self.init(matrix: json.value("matrix"), received: json.received())
     }
 
     package struct Matrix: JSONSelection, Equatable, Sendable {
@@ -765,26 +758,28 @@ extension MatrixSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        rows = try json.value("rows")
-        sparse = try json.optionalValue("sparse")
-        deep = try json.optionalValue("deep")
-        ids = try json.ids("ids")
-        idRows = try json.optionalValue("idRows") { (json: inout JSONReader) throws(JSONError) in
-          try json.items { (json: inout JSONReader) throws(JSONError) in
+        try self.init(
+          rows: json.value("rows"),
+          sparse: json.optionalValue("sparse"),
+          deep: json.optionalValue("deep"),
+          ids: json.ids("ids"),
+          idRows: json.optionalValue("idRows") { (json: inout JSONReader) throws(JSONError) in
+            try json.items { (json: inout JSONReader) throws(JSONError) in
+              try json.items { (json: inout JSONReader) throws(JSONError) in
+                try json.orNull { (json: inout JSONReader) throws(JSONError) in
+                  try json.readID()
+                }
+              }
+            }
+          },
+          maybeIds: json.optionalValue("maybeIds") { (json: inout JSONReader) throws(JSONError) in
             try json.items { (json: inout JSONReader) throws(JSONError) in
               try json.orNull { (json: inout JSONReader) throws(JSONError) in
                 try json.readID()
               }
             }
           }
-        }
-        maybeIds = try json.optionalValue("maybeIds") { (json: inout JSONReader) throws(JSONError) in
-          try json.items { (json: inout JSONReader) throws(JSONError) in
-            try json.orNull { (json: inout JSONReader) throws(JSONError) in
-              try json.readID()
-            }
-          }
-        }
+        )
       }
     }
   }
@@ -851,14 +846,13 @@ extension SettingsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(settings: JSONValue? = nil) {
+    package init(settings: JSONValue? = nil, received: ReceivedJSON = .none) {
       self.settings = settings
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      settings = try json.optionalValue("settings")
-      received = try json.received()
+      try self.init(settings: json.optionalValue("settings"), received: json.received())
     }
   }
 }
@@ -942,14 +936,13 @@ extension RoleNamedSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(role: GraphQLEnum<Role>? = nil) {
+    package init(role: GraphQLEnum<Role>? = nil, received: ReceivedJSON = .none) {
       self.role = role
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      role = try json.optionalValue("role")
-      received = try json.received()
+      try self.init(role: json.optionalValue("role"), received: json.received())
     }
   }
 }
@@ -1033,14 +1026,13 @@ extension CommentsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(node: Node? = nil) {
+    package init(node: Node? = nil, received: ReceivedJSON = .none) {
       self.node = node
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      node = try json.optionalValue("node")
-      received = try json.received()
+      try self.init(node: json.optionalValue("node"), received: json.received())
     }
 
     /// Anything that has an id.
@@ -1053,7 +1045,7 @@ extension CommentsSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        kind = try json.fragment()
+        try self.init(kind: json.fragment())
       }
 
       /// The types that an object can be of, each with what is selected of it.
@@ -1082,8 +1074,7 @@ extension CommentsSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            comments = try json.list("comments")
-            timeline = try json.list("timeline")
+            try self.init(comments: json.list("comments"), timeline: json.list("timeline"))
           }
 
           package struct Timeline: JSONSelection, Equatable, Sendable {
@@ -1095,7 +1086,7 @@ extension CommentsSession {
             }
 
             package init(selecting json: inout JSONReader) throws(JSONError) {
-              kind = try json.fragment()
+              try self.init(kind: json.fragment())
             }
 
             /// The types that an object can be of, each with what is selected of it.
@@ -1132,8 +1123,7 @@ extension CommentsSession {
                 }
 
                 package init(selecting json: inout JSONReader) throws(JSONError) {
-                  reason = try json.optionalValue("reason")
-                  `actor` = try json.optionalValue("actor")
+                  try self.init(reason: json.optionalValue("reason"), actor: json.optionalValue("actor"))
                 }
 
                 /// Whoever does something.
@@ -1145,7 +1135,7 @@ extension CommentsSession {
                   }
 
                   package init(selecting json: inout JSONReader) throws(JSONError) {
-                    login = try json.string("login")
+                    try self.init(login: json.string("login"))
                   }
                 }
               }
@@ -1158,7 +1148,7 @@ extension CommentsSession {
                 }
 
                 package init(selecting json: inout JSONReader) throws(JSONError) {
-                  label = try json.value("label")
+                  try self.init(label: json.value("label"))
                 }
 
                 package struct Label: JSONSelection, Equatable, Sendable {
@@ -1171,8 +1161,7 @@ extension CommentsSession {
                   }
 
                   package init(selecting json: inout JSONReader) throws(JSONError) {
-                    name = try json.string("name")
-                    color = try json.string("color")
+                    try self.init(name: json.string("name"), color: json.string("color"))
                   }
                 }
               }

@@ -67,14 +67,13 @@ extension ViewerSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -111,15 +110,17 @@ extension ViewerSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
-        login = try json.string("login")
-        name = try json.optionalString("name")
-        createdAt = try json.value("createdAt")
-        role = try json.value("role")
-        roles = try json.list("roles")
-        score = try json.optionalDouble("score")
-        reputation = try json.value("reputation")
-        status = try json.optionalValue("status")
+        try self.init(
+          id: json.id("id"),
+          login: json.string("login"),
+          name: json.optionalString("name"),
+          createdAt: json.value("createdAt"),
+          role: json.value("role"),
+          roles: json.list("roles"),
+          score: json.optionalDouble("score"),
+          reputation: json.value("reputation"),
+          status: json.optionalValue("status")
+        )
       }
 
       package struct Status: JSONSelection, Equatable, Sendable {
@@ -134,9 +135,11 @@ extension ViewerSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          emoji = try json.optionalString("emoji")
-          message = try json.optionalString("message")
-          expiresAt = try json.optionalValue("expiresAt")
+          try self.init(
+            emoji: json.optionalString("emoji"),
+            message: json.optionalString("message"),
+            expiresAt: json.optionalValue("expiresAt")
+          )
         }
       }
     }
@@ -204,14 +207,13 @@ extension ViewerFieldsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: UserFields) {
+    package init(viewer: UserFields, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
   }
 }
@@ -277,14 +279,13 @@ extension ViewerMixedSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -306,10 +307,12 @@ extension ViewerMixedSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
-        userFields = try json.fragment()
-        _email = try json.optionalString("email")
-        followers = try json.list("followers")
+        try self.init(
+          id: json.id("id"),
+          userFields: json.fragment(),
+          email: json.optionalString("email"),
+          followers: json.list("followers")
+        )
       }
 
       package struct Followers: JSONSelection, Equatable, Sendable {
@@ -323,8 +326,7 @@ extension ViewerMixedSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          userFields = try json.fragment()
-          login = try json.string("login")
+          try self.init(userFields: json.fragment(), login: json.string("login"))
         }
       }
     }
@@ -424,14 +426,13 @@ extension ViewerConditionalSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -464,13 +465,15 @@ extension ViewerConditionalSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = try json.string("login")
-        name = try json.optionalString("name")
-        score = try json.optionalDouble("score")
-        userFields = try json.fragment(ifHas: "id")
-        role = try json.optionalValue("role")
-        status = try json.valueIfComplete("status")
-        always = try json.string("always")
+        try self.init(
+          login: json.string("login"),
+          name: json.optionalString("name"),
+          score: json.optionalDouble("score"),
+          userFields: json.fragment(ifHas: "id"),
+          role: json.optionalValue("role"),
+          status: json.valueIfComplete("status"),
+          always: json.string("always")
+        )
       }
 
       package struct Status: JSONSelection, Equatable, Sendable {
@@ -483,8 +486,7 @@ extension ViewerConditionalSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          emoji = try json.optionalString("emoji")
-          message = try json.optionalString("message")
+          try self.init(emoji: json.optionalString("emoji"), message: json.optionalString("message"))
         }
       }
     }
@@ -571,14 +573,13 @@ extension ViewerSameSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -595,9 +596,7 @@ extension ViewerSameSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
-        login = try json.string("login")
-        sameFields = try json.fragmentIfComplete()
+        try self.init(id: json.id("id"), login: json.string("login"), sameFields: json.fragmentIfComplete())
       }
     }
   }
@@ -667,16 +666,14 @@ extension ViewerAliasesSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(me: Me, viewer: Viewer) {
+    package init(me: Me, viewer: Viewer, received: ReceivedJSON = .none) {
       self.me = me
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      me = try json.value("me")
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(me: json.value("me"), viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Me: JSONSelection, Equatable, Sendable {
@@ -689,8 +686,7 @@ extension ViewerAliasesSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        a = try json.value("a")
-        b = try json.value("b")
+        try self.init(a: json.value("a"), b: json.value("b"))
       }
     }
 
@@ -702,7 +698,7 @@ extension ViewerAliasesSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        avatar = try json.value("avatar")
+        try self.init(avatar: json.value("avatar"))
       }
     }
   }
@@ -826,14 +822,13 @@ extension ViewerTwiceSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -847,8 +842,7 @@ extension ViewerTwiceSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        userFields = try json.fragment()
-        status = try json.optionalValue("status")
+        try self.init(userFields: json.fragment(), status: json.optionalValue("status"))
       }
 
       package struct Status: JSONSelection, Equatable, Sendable {
@@ -861,8 +855,7 @@ extension ViewerTwiceSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          emoji = try json.optionalString("emoji")
-          message = try json.optionalString("message")
+          try self.init(emoji: json.optionalString("emoji"), message: json.optionalString("message"))
         }
       }
     }
@@ -949,14 +942,13 @@ extension ViewerPartsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(viewer: Viewer) {
+    package init(viewer: Viewer, received: ReceivedJSON = .none) {
       self.viewer = viewer
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      viewer = try json.value("viewer")
-      received = try json.received()
+      try self.init(viewer: json.value("viewer"), received: json.received())
     }
 
     package struct Viewer: JSONSelection, Equatable, Sendable {
@@ -985,11 +977,13 @@ extension ViewerPartsSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        login = try json.string("login")
-        userStatus = try json.fragment()
-        status = try json.valueIfComplete("status")
-        followers = try json.listIfComplete("followers")
-        userFollowers = try json.fragment()
+        try self.init(
+          login: json.string("login"),
+          userStatus: json.fragment(),
+          status: json.valueIfComplete("status"),
+          followers: json.listIfComplete("followers"),
+          userFollowers: json.fragment()
+        )
       }
 
       package struct Status: JSONSelection, Equatable, Sendable {
@@ -1000,7 +994,7 @@ extension ViewerPartsSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          message = try json.optionalString("message")
+          try self.init(message: json.optionalString("message"))
         }
       }
 
@@ -1012,7 +1006,7 @@ extension ViewerPartsSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          name = try json.optionalString("name")
+          try self.init(name: json.optionalString("name"))
         }
       }
     }
@@ -1101,16 +1095,14 @@ extension FeedPartsSession {
     /// What it was read from, if it was read.
     package let received: ReceivedJSON
 
-    package init(feed: [Feed]? = nil, feedOfAll: FeedOfAll) {
+    package init(feed: [Feed]? = nil, feedOfAll: FeedOfAll, received: ReceivedJSON = .none) {
       self.feed = feed
       self.feedOfAll = feedOfAll
-      received = .none
+      self.received = received
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      feed = try json.listIfComplete("feed")
-      feedOfAll = try json.fragment()
-      received = try json.received()
+      try self.init(feed: json.listIfComplete("feed"), feedOfAll: json.fragment(), received: json.received())
     }
 
     package struct Feed: JSONSelection, Equatable, Sendable {
@@ -1122,7 +1114,7 @@ extension FeedPartsSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        __typename = try json.typename()
+        try self.init(__typename: json.typename())
       }
     }
   }

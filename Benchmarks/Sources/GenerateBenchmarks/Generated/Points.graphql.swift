@@ -68,8 +68,9 @@ extension PointsSession {
       self.points = points
     }
 
+    @inline(always)
     init(selecting json: inout JSONReader) throws(JSONError) {
-      points = try json.list("points")
+      try self.init(points: json.list("points"))
     }
   }
 }
@@ -95,11 +96,14 @@ struct PointFields: JSONSelection, Decodable, Sendable {
     self.ratio = ratio
   }
 
+  @inline(always)
   init(selecting json: inout JSONReader) throws(JSONError) {
-    x = try json.double("x")
-    y = try json.double("y")
-    t = try json.value("t")
-    level = try json.int("level")
-    ratio = try json.double("ratio")
+    try self.init(
+      x: json.double("x"),
+      y: json.double("y"),
+      t: json.value("t"),
+      level: json.int("level"),
+      ratio: json.double("ratio")
+    )
   }
 }

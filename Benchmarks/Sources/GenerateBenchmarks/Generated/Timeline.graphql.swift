@@ -81,9 +81,9 @@ extension TimelineSession {
       self.moments = moments
     }
 
+    @inline(always)
     init(selecting json: inout JSONReader) throws(JSONError) {
-      userDetails = try json.value("userDetails")
-      moments = try json.list("moments")
+      try self.init(userDetails: json.value("userDetails"), moments: json.list("moments"))
     }
 
     struct UserDetails: JSONSelection, Sendable {
@@ -99,11 +99,14 @@ extension TimelineSession {
         self.backgroundImage = backgroundImage
       }
 
+      @inline(always)
       init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
-        name = try json.string("name")
-        avatar = try json.string("avatar")
-        backgroundImage = try json.string("backgroundImage")
+        try self.init(
+          id: json.id("id"),
+          name: json.string("name"),
+          avatar: json.string("avatar"),
+          backgroundImage: json.string("backgroundImage")
+        )
       }
     }
 
@@ -140,16 +143,19 @@ extension TimelineSession {
         self.likes = likes
       }
 
+      @inline(always)
       init(selecting json: inout JSONReader) throws(JSONError) {
-        id = try json.id("id")
-        userDetails = try json.value("userDetails")
-        type = try json.value("type")
-        title = try json.optionalString("title")
-        url = try json.optionalString("url")
-        photos = try json.strings("photos")
-        createdDate = try json.string("createdDate")
-        isLiked = try json.optionalBool("isLiked")
-        likes = try json.optionalList("likes")
+        try self.init(
+          id: json.id("id"),
+          userDetails: json.value("userDetails"),
+          type: json.value("type"),
+          title: json.optionalString("title"),
+          url: json.optionalString("url"),
+          photos: json.strings("photos"),
+          createdDate: json.string("createdDate"),
+          isLiked: json.optionalBool("isLiked"),
+          likes: json.optionalList("likes")
+        )
       }
 
       struct UserDetails: JSONSelection, Sendable {
@@ -161,9 +167,9 @@ extension TimelineSession {
           self.avatar = avatar
         }
 
+        @inline(always)
         init(selecting json: inout JSONReader) throws(JSONError) {
-          name = try json.string("name")
-          avatar = try json.string("avatar")
+          try self.init(name: json.string("name"), avatar: json.string("avatar"))
         }
       }
 
@@ -176,9 +182,9 @@ extension TimelineSession {
           self.avatar = avatar
         }
 
+        @inline(always)
         init(selecting json: inout JSONReader) throws(JSONError) {
-          id = try json.id("id")
-          avatar = try json.string("avatar")
+          try self.init(id: json.id("id"), avatar: json.string("avatar"))
         }
       }
     }

@@ -49,13 +49,15 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
-    number = try json.int("number")
-    title = try json.string("title")
-    state = try json.value("state")
-    createdAt = try json.value("createdAt")
-    author = try json.optionalValue("author")
-    labels = try json.optionalValue("labels")
-    comments = try json.value("comments")
+    try self.init(
+      number: json.int("number"),
+      title: json.string("title"),
+      state: json.value("state"),
+      createdAt: json.value("createdAt"),
+      author: json.optionalValue("author"),
+      labels: json.optionalValue("labels"),
+      comments: json.value("comments")
+    )
   }
 
   package struct Author: JSONSelection, Sendable {
@@ -66,7 +68,7 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      login = try json.string("login")
+      try self.init(login: json.string("login"))
     }
   }
 
@@ -78,7 +80,7 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      nodes = try json.optionalValue("nodes")
+      try self.init(nodes: json.optionalValue("nodes"))
     }
 
     package struct Nodes: JSONSelection, Sendable {
@@ -89,7 +91,7 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        name = try json.string("name")
+        try self.init(name: json.string("name"))
       }
     }
   }
@@ -102,7 +104,7 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      totalCount = try json.int("totalCount")
+      try self.init(totalCount: json.int("totalCount"))
     }
   }
 }

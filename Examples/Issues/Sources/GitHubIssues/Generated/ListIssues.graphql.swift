@@ -144,7 +144,7 @@ extension ListIssuesSession {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      repository = try json.optionalValue("repository")
+      try self.init(repository: json.optionalValue("repository"))
     }
 
     package struct Repository: JSONSelection, Sendable {
@@ -155,7 +155,7 @@ extension ListIssuesSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        issues = try json.value("issues")
+        try self.init(issues: json.value("issues"))
       }
 
       package struct Issues: JSONSelection, Sendable {
@@ -170,9 +170,11 @@ extension ListIssuesSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          totalCount = try json.int("totalCount")
-          pageInfo = try json.value("pageInfo")
-          nodes = try json.optionalValue("nodes")
+          try self.init(
+            totalCount: json.int("totalCount"),
+            pageInfo: json.value("pageInfo"),
+            nodes: json.optionalValue("nodes")
+          )
         }
 
         package struct PageInfo: JSONSelection, Sendable {
@@ -185,8 +187,7 @@ extension ListIssuesSession {
           }
 
           package init(selecting json: inout JSONReader) throws(JSONError) {
-            hasNextPage = try json.bool("hasNextPage")
-            endCursor = try json.optionalString("endCursor")
+            try self.init(hasNextPage: json.bool("hasNextPage"), endCursor: json.optionalString("endCursor"))
           }
         }
       }

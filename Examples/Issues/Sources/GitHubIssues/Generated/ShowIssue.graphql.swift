@@ -97,7 +97,7 @@ extension ShowIssueSession {
     }
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
-      repository = try json.optionalValue("repository")
+      try self.init(repository: json.optionalValue("repository"))
     }
 
     package struct Repository: JSONSelection, Sendable {
@@ -108,7 +108,7 @@ extension ShowIssueSession {
       }
 
       package init(selecting json: inout JSONReader) throws(JSONError) {
-        issue = try json.optionalValue("issue")
+        try self.init(issue: json.optionalValue("issue"))
       }
 
       package struct Issue: JSONSelection, Sendable {
@@ -124,9 +124,7 @@ extension ShowIssueSession {
         }
 
         package init(selecting json: inout JSONReader) throws(JSONError) {
-          issueFields = try json.fragment()
-          url = try json.value("url")
-          bodyText = try json.string("bodyText")
+          try self.init(issueFields: json.fragment(), url: json.value("url"), bodyText: json.string("bodyText"))
         }
       }
     }
