@@ -109,7 +109,8 @@ package struct GenerateCommand: Sendable {
     _ code: GeneratedCode, to folder: String, _ configuration: ConfigurationFile, _ base: String
   ) throws -> ExitCode {
     let isOnce = options.isOnce
-    let output = GenerationOutput(folder, isOnce: isOnce)
+    let output = GenerationOutput(
+      folder, namedAt: options.output == nil ? configuration.places["output"] : nil, isOnce: isOnce)
     for file in code.files where isOnce ? !file.isEmpty : true {
       output.add(file.name, isOnce ? file.textWithoutHead : file.text)
     }
@@ -117,7 +118,9 @@ package struct GenerateCommand: Sendable {
     if let path = options.manifest ?? configuration.manifest.map({ Self.path($0, in: base) }),
       let format = GraphQLManifest.Format(rawValue: configuration.manifestFormat)
     {
-      output.add(path: path, String(decoding: try manifest.json(format), as: UTF8.self))
+      output.add(
+        path: path, namedAt: options.manifest == nil ? configuration.places["manifest"] : nil,
+        String(decoding: try manifest.json(format), as: UTF8.self))
     }
     let changes = try output.changes()
     if options.isCheck {

@@ -4,26 +4,30 @@ import SystemBase
 /// The folder that files are generated into: what is to be there, and what is there.
 final class GenerationOutput {
   private let folder: String
+  private let place: String?
   private let isOnce: Bool
-  private var files: [(path: String, text: String, isGenerated: Bool)] = []
+  private var files: [(path: String, text: String, isGenerated: Bool, place: String?)] = []
 
-  /// - Parameter isOnce: Whether the files are to be edited: none may be there, and none is removed.
-  init(_ folder: String, isOnce: Bool) {
+  /// - Parameters:
+  ///   - place: Where the configuration names the folder, for errors.
+  ///   - isOnce: Whether the files are to be edited: none may be there, and none is removed.
+  init(_ folder: String, namedAt place: String?, isOnce: Bool) {
     self.folder = folder.hasSuffix("/") ? folder : folder + "/"
+    self.place = place
     self.isOnce = isOnce
   }
 
   var count: Int { files.count }
 
   /// Adds a file of the folder.
-  func add(_ name: String, _ text: String) { files.append((folder + name, text, true)) }
+  func add(_ name: String, _ text: String) { files.append((folder + name, text, true, place)) }
 
-  /// Adds another file.
-  func add(path: String, _ text: String) { files.append((path, text, false)) }
+  /// Adds another file, which the configuration names at a place.
+  func add(path: String, namedAt place: String?, _ text: String) { files.append((path, text, false, place)) }
 
   /// What has to be changed.
   func changes() throws(Failure) -> Changes {
-    var changes = Changes(folder: folder)
+    var changes = Changes(folder: folder, place: place)
     for file in files {
       let old = Self.contents(of: file.path)
       if old == Array(file.text.utf8) { continue }
@@ -31,9 +35,10 @@ final class GenerationOutput {
         throw Failure(
           exitCode: .cannotWrite,
           message: "\(file.path): "
-            + (isOnce ? "it is there already" : "it was not generated, so that it is not overwritten"))
+            + (isOnce ? "it is there already" : "it was not generated, so that it is not overwritten")
+        ).at(file.place)
       }
-      changes.written.append((file.path, file.text, old))
+      changes.written.append((file.path, file.text, old, file.place))
     }
     if !isOnce { changes.removed = orphans() }
     return changes
@@ -57,8 +62,10 @@ final class GenerationOutput {
   /// Files that are written or removed, all or none.
   struct Changes {
     let folder: String
-    /// With what was there before.
-    var written: [(path: String, text: String, old: [UInt8]?)] = []
+    /// Where the configuration names the folder.
+    let place: String?
+    /// With what was there before, and where the configuration names it.
+    var written: [(path: String, text: String, old: [UInt8]?, place: String?)] = []
     var removed: [String] = []
 
     /// The files that are not up to date.
@@ -68,13 +75,13 @@ final class GenerationOutput {
     /// middle, what was there before is put back.
     func carryOut() throws(Failure) {
       var replacements: [FileReplacement] = []
-      var path = folder
+      var (path, place) = (folder, place)
       do {
         if !written.isEmpty {
           try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
         for file in written {
-          path = file.path
+          (path, place) = (file.path, file.place)
           let replacement = try FileReplacement(of: file.path)
           replacements.append(replacement)
           let descriptor = try replacement.create(mode: 0o666)
@@ -83,23 +90,23 @@ final class GenerationOutput {
         }
       } catch {
         for replacement in replacements { replacement.discard() }
-        throw Self.failure(path, error)
+        throw Self.failure(path, error).at(place)
       }
       var replaced = 0
       do {
         for (file, replacement) in zip(written, replacements) {
-          path = file.path
+          (path, place) = (file.path, file.place)
           try replacement.replace()
           replaced += 1
         }
         for orphan in removed {
-          path = orphan
+          (path, place) = (orphan, self.place)
           if unlink(orphan) != 0 { throw SystemError.last }
         }
       } catch {
         for replacement in replacements[replaced...] { replacement.discard() }
         for file in written[..<replaced] { Self.restore(file.path, file.old) }
-        throw Self.failure(path, error)
+        throw Self.failure(path, error).at(place)
       }
     }
 

@@ -119,6 +119,27 @@ import Testing
     #expect(unknown.count == 1)
   }
 
+  @Test(arguments: [
+    #"url: "https://specs.apollo.dev/nullability/v0.4""#,
+    #"url: "https://example.com/nothing/v1.0", as: "nullability""#,
+  ])
+  func `what a link does not import has the link's name before its own`(link: String) throws {
+    let extensions = """
+      extend schema @link(\(link)) @link(url: "https://specs.apollo.dev/kotlin_labs/v0.3/", import: ["@nonnull"])
+      extend type Query @nullability__semanticNonNullField(name: "b", levels: [0, 1]) @nonnull(fields: "a")
+      """
+    let text = try Sample.text(
+      "query Q { a b c: b @nullability__catch(to: NULL) }", schema: "type Query { a: Int b: [Int] }",
+      extensions: extensions)
+    #expect(text.contains("public let a: Int\n"))
+    #expect(text.contains("public let b: [Int]\n"))
+    #expect(text.contains("public let c: [Int?]?\n"))
+    #expect(text.contains("query Q { a b c: b }"))
+    let unknown = Sample.problems(
+      "query Q { b @nullability__catch(to: SOON) }", schema: "type Query { a: Int b: [Int] }", extensions: extensions)
+    #expect(unknown.count == 1)
+  }
+
   @Test func `a result for a field is read as its value or null, which is said`() throws {
     let code = try Sample.code(
       "query A { user(id: 1) @catch { id } }", extensions: "extend type Query @nonnull(fields: \"user\")")

@@ -45,22 +45,26 @@ struct SchemaSource {
 /// Directives of clients, which servers do not define: those of Apollo Kotlin and Relay for nullability and caches, by the
 /// names that a schema's links give them (https://specs.apollo.dev/link/v1.0/).
 struct ClientDirectives {
-  /// The usual names, by those of the schema: `["@mayFail": "@catch"]`.
-  private let names: [String: String]
+  /// The usual names, by other names of the schema: `["@mayFail": "@catch", "@nullability__catch": "@catch"]`.
+  private var names: [String: String] = [:]
+  /// What links put before the names that they do not import: `nullability__`.
+  private var prefixes: Set<String> = []
 
-  /// Reads what the schema's `@link`s import under other names.
+  /// Reads what the schema's `@link`s import under other names, and what they name without importing it.
   init(linkedIn documents: [DocumentSyntax]) {
-    var names: [String: String] = [:]
     for case .schema(let schema) in documents.flatMap(\.definitions) {
-      for link in schema.directives where link.name == "link" { names.merge(link.importedNames) { $1 } }
+      for link in schema.directives where link.name == "link" {
+        names.merge(link.importedNames) { $1 }
+        if let namespace = link.namespace { prefixes.insert(namespace + "__") }
+      }
     }
-    self.names = names
   }
 
   /// The usual name of a directive, without `@`.
   func name(of directive: DirectiveSyntax) -> String {
     let name = directive.name.text
-    return names["@" + name].map { String($0.dropFirst()) } ?? name
+    if let usual = names["@" + name] { return String(usual.dropFirst()) }
+    return prefixes.first { name.hasPrefix($0) }.map { String(name.dropFirst($0.count)) } ?? name
   }
 
   /// Whether a directive of a document is for the server.
@@ -70,19 +74,28 @@ struct ClientDirectives {
 
   /// The definitions that documents lack.
   func definitions(besides documents: [DocumentSyntax]) -> DocumentSyntax? {
-    var text = Self.text
-    for (name, usual) in names {
-      text = text.split(separator: "\n").map { line in
-        line.split(separator: " ", omittingEmptySubsequences: false).map { word in
-          let end = word.firstIndex { "(!:".contains($0) } ?? word.endIndex
-          return word[..<end] == usual ? name + word[end...] : String(word)
-        }.joined(separator: " ")
-      }.joined(separator: "\n")
+    guard let usual = try? DocumentSyntax(parsing: Self.text) else { return nil }
+    let own = usual.definitions.compactMap(Self.name)
+    let imported = Dictionary(names.map { ($1, $0) }) { first, _ in first }
+    var texts = [Self.text(imported)]
+    for prefix in prefixes.sorted() {
+      let prefixed = own.map { ($0, $0.hasPrefix("@") ? "@" + prefix + $0.dropFirst() : prefix + $0) }
+      texts.append(Self.text(Dictionary(prefixed) { first, _ in first }))
     }
-    guard let all = try? DocumentSyntax(parsing: text) else { return nil }
+    guard let all = try? DocumentSyntax(parsing: texts.joined(separator: "\n")) else { return nil }
     let present = Set(documents.flatMap { $0.definitions.compactMap(Self.name) })
     let missing = all.definitions.filter { definition in Self.name(definition).map { !present.contains($0) } ?? false }
     return missing.isEmpty ? nil : try? DocumentSyntax(parsing: missing.map(\.text).joined(separator: "\n"))
+  }
+
+  /// The definitions, with other names for some of them.
+  private static func text(_ names: [String: String]) -> String {
+    text.split(separator: "\n").map { line in
+      line.split(separator: " ", omittingEmptySubsequences: false).map { word in
+        let end = word.firstIndex { "(!:".contains($0) } ?? word.endIndex
+        return names[String(word[..<end])].map { $0 + word[end...] } ?? String(word)
+      }.joined(separator: " ")
+    }.joined(separator: "\n")
   }
 
   private static func name(_ definition: DefinitionSyntax) -> String? {
@@ -129,5 +142,20 @@ extension DirectiveSyntax {
       if let name = texts["name"], let other = texts["as"] { names[other] = name }
     }
     return names
+  }
+
+  /// The namespace of what a `@link` does not import: what it says, or the name in its URL, which is before the version.
+  fileprivate var namespace: String? {
+    var path = text("url")?.split(separator: "/") ?? []
+    if let last = path.last, last.first == "v", last.dropFirst().allSatisfy({ $0.isNumber || $0 == "." }) {
+      path.removeLast()
+    }
+    let name = text("as") ?? path.last.map(String.init)
+    return name?.wholeMatch(of: /[A-Za-z_][0-9A-Za-z_]*/) == nil ? nil : name
+  }
+
+  private func text(_ argument: String) -> String? {
+    guard case .string(let text)? = arguments.first(where: { $0.name == argument })?.value.kind else { return nil }
+    return text.value
   }
 }
