@@ -28,6 +28,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   private var loop: EventLoop?
   private var opening: ConnectionOpening?
   private var socket: OpenSocket?
+  /// Whether one exchange follows the other: then reading pauses while the observer of the one has something to take.
+  private var isSequential = true
   private var isPaused = false
   /// Whether a turn of reading is on its way.
   private var isReadDue = false
@@ -121,6 +123,7 @@ extension Connection {
       if route.unixPath == nil { opened.socket.socket.set(engine.liveness) }
       loop?.hand(opened.socket.token, to: self)
       let http = engine.makeHTTP(opened.applicationProtocol)
+      isSequential = http.isSequential
       wire.withLockUnchecked { $0 = Wire(opened.channel, http) }
       engine.didOpen(self, limit: http.limit)
       // The events of bytes that arrived before this reading began are gone, so read now.
@@ -219,20 +222,39 @@ extension Connection {
     }
   }
 
-  /// Delivers parts; reading resumes when the observer has taken them.
+  /// Delivers parts. If no other exchange has the connection, reading resumes when the observer has taken them.
   private func deliver(_ parts: [HTTPResponsePart], to exchange: SocketExchange) {
+    guard let loop else { return }
     // A whole response that has arrived by then needs no place of its own.
     if let engine, case .head(let head)? = parts.first, exchange.request.isReadAsItArrives(head),
       !engine.didBecomeStream(exchange), head.isEndless
     {
-      return fail(.tooManyStreams(engine.mostStreams, to: exchange.request.origin, reached: .maybe))
+      let error = RequestError.tooManyStreams(engine.mostStreams, to: exchange.request.origin, reached: .maybe)
+      return isSequential ? fail(error) : abandon(exchange, error)
+    }
+    guard isSequential else {
+      return exchange.add(parts, on: loop) { [self, loop] count in
+        loop.submit { [self] in didDeliver(count, of: exchange) }
+      }
     }
     isPaused = true
     pauses += 1
     exchange.recordDelivery()
-    loop?.deliver(to: exchange.mailbox) { [self, loop, pauses] in
-      if exchange.deliver(parts) { loop?.submit { self.resume(after: pauses) } }
+    loop.deliver(to: exchange.mailbox) { [self, loop, pauses] in
+      if exchange.deliver(parts) { loop.submit { self.resume(after: pauses) } }
     }
+  }
+
+  /// The observer of one exchange of several has taken something.
+  private func didDeliver(_ count: Int, of exchange: SocketExchange) {
+    wire.withLock { $0?.http.didDeliver(count, of: exchange) }
+    flush()
+  }
+
+  /// Ends one exchange of several with an error.
+  private func abandon(_ exchange: SocketExchange, _ error: RequestError) {
+    engine?.didLose(ExchangeLoss(exchange: exchange, reached: .maybe, hasReceived: true), error, on: self)
+    cancel(exchange)
   }
 
   /// Resumes reading after the batch of a pause has been delivered.
@@ -245,7 +267,7 @@ extension Connection {
   private func complete(_ completion: ExchangeCompletion) {
     guard let loop else { return }
     let isReusable = completion.mayReuse && wire.withLock { $0?.isQuiet(using: loop.buffer) ?? false }
-    if !isReusable { close() }
+    if !isReusable, isSequential { close() }
     engine?.didComplete(completion, on: self, isReusable: isReusable)
   }
 }

@@ -22,7 +22,7 @@ protocol HTTPConnection: AnyObject {
   /// Begins an exchange. `whenReady` is called once there are more bytes of an upload that had none.
   func begin(_ exchange: SocketExchange, whenReady: (@Sendable () -> Void)?)
 
-  /// Ends one exchange of several, which was cancelled.
+  /// Ends one exchange of several, which was cancelled: no further event is about it.
   func cancel(_ exchange: SocketExchange)
 
   /// Calls a closure with the next bytes to send, in two consecutive pieces either of which may be empty; `nil` if there
@@ -46,6 +46,11 @@ protocol HTTPConnection: AnyObject {
   /// Records that the peer sends nothing more; throws if that cuts an exchange off.
   func receiveEnd(isAuthentic: Bool) throws(RequestError)
 
+  /// Records that the observer of an exchange has taken so many bytes of its body, so that the server may send more of
+  /// them. Each byte of the event `parts` is recorded once, also after the exchange has ended and if its observer has gone;
+  /// those of the last parts are not. Called only if several exchanges share the connection.
+  func didDeliver(_ count: Int, of exchange: SocketExchange)
+
   /// Removes and returns the next event; `isEmpty` says that nothing more has arrived, so that parts are not to be
   /// collected any longer. Throws if the connection is of no use any more.
   func next(isEmpty: Bool) throws(RequestError) -> ConnectionEvent?
@@ -56,9 +61,11 @@ protocol HTTPConnection: AnyObject {
 
 /// What has come of what a connection has received.
 enum ConnectionEvent: Sendable {
-  /// Parts of a response; reading pauses until its observer has taken them.
+  /// Parts of a response. If the connection is sequential, reading pauses until the observer has taken them. Otherwise
+  /// they wait in memory, however much comes: the protocol has to limit what a server may send before they are taken, see
+  /// ``HTTPConnection/didDeliver(_:of:)``.
   case parts([HTTPResponsePart], SocketExchange)
-  /// The end of a response.
+  /// The end of a response, which the observer gets behind all parts.
   case completed(ExchangeCompletion)
   /// The server has ended an exchange, and the connection lives on.
   indirect case lost(ExchangeLoss, RequestError)
@@ -74,7 +81,8 @@ struct ExchangeCompletion: Sendable {
   let parts: [HTTPResponsePart]
   /// When its request began to be sent.
   let start: Instant
-  /// Whether another exchange may follow, as far as the response and the request are concerned.
+  /// Whether another exchange may follow, as far as the response and the request are concerned. If not, a connection that
+  /// carries others ends with these.
   let mayReuse: Bool
   /// How many seconds the server keeps the connection, if it says so.
   let keepAlive: Int?

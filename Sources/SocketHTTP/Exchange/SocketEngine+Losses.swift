@@ -74,7 +74,7 @@ extension SocketEngine {
   private func report(_ failures: [Failure], _ effects: Pool.Effects, on loop: EventLoop?) {
     guard let loop else { return }
     for (loss, error) in failures {
-      loop.deliver(to: loss.exchange.mailbox) { loss.exchange.fail(error, after: loss.parts) }
+      loss.exchange.end(on: loop) { loss.exchange.fail(error, after: loss.parts) }
     }
     perform(effects, on: loop)
   }

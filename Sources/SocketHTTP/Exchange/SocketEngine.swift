@@ -324,7 +324,7 @@ final class SocketEngine: Sendable {
     // The connection comes first, so that a request made by the observer finds it.
     perform(effects, on: loop)
     // After a cancellation this may be the last reference to the exchange: release what its request holds elsewhere.
-    loop.deliver(to: exchange.mailbox) { if isMine { end() } }
+    exchange.end(on: loop) { if isMine { end() } }
   }
 
   /// Until when a connection may be idle; `nil` if it is not to be used again.

@@ -7,11 +7,11 @@ import SystemBase
 /// One request in flight: its deadlines, and the observer of its response. Its bytes are made by the connection that
 /// carries it.
 ///
-/// The parts of the response are delivered away from the loop, since user code may block, and one batch at a time: the
-/// connection hands over the next batch only once the last one has been delivered.
+/// The parts of the response are delivered away from the loop, since user code may block, and one batch at a time: what
+/// comes during a delivery stays with the server, or, on a connection that others use, too, in an ``ExchangeBacklog``.
 ///
 /// `@unchecked Sendable`: all properties are constants, atomics or protected by locks, except `decoding`, which is used
-/// by one batch after the other.
+/// by one batch after the other, and `backlog`, which is used only on the loop's thread.
 final class SocketExchange: @unchecked Sendable {
   let request: HTTPRequest
   let route: Route
@@ -28,6 +28,8 @@ final class SocketExchange: @unchecked Sendable {
   let start = Instant.now
   /// The mailbox of the task that awaits the response, if there is one: the observer is called there.
   let mailbox = TaskMailbox.current
+  /// What waits for the observer, on a connection that others use, too.
+  var backlog: ExchangeBacklog?
   /// When the server last gave a sign of life, in nanoseconds from the start. Negative while there is no connection;
   /// `busy` while the observer handles what the server has sent, when the server is not to blame for the silence.
   private let lastActivity = Atomic<Int64>(-1)
@@ -142,7 +144,11 @@ final class SocketExchange: @unchecked Sendable {
 
   /// Like `recordActivity`, but does nothing while the observer handles what the server has sent.
   func recordActivityUnlessBusy() {
-    if lastActivity.load(ordering: .relaxed) != Self.busy { recordActivity() }
+    let last = lastActivity.load(ordering: .relaxed)
+    guard last != Self.busy else { return }
+    let now = Instant.now.nanoseconds - start.nanoseconds
+    // The observer may be given something on another thread meanwhile.
+    _ = lastActivity.compareExchange(expected: last, desired: now, ordering: .relaxed)
   }
 
   /// Records that the first bytes of a response have arrived.
@@ -178,6 +184,9 @@ final class SocketExchange: @unchecked Sendable {
   func stop() -> Bool {
     !isStopped.exchange(true, ordering: .relaxed)
   }
+
+  /// Whether the observer has gone, or has got the end.
+  var hasStopped: Bool { isStopped.load(ordering: .relaxed) }
 
   /// Records that parts are on their way to the observer: the server is not to blame for the time that this takes.
   func recordDelivery() {

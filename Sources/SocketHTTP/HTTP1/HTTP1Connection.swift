@@ -139,6 +139,9 @@ final class HTTP1Connection: HTTPConnection {
     (mayReuse, isEarly) = (false, false)
   }
 
+  /// Never called: reading pauses until the observer has taken everything.
+  func didDeliver(_ count: Int, of exchange: SocketExchange) {}
+
   func next(isEmpty: Bool) throws(RequestError) -> ConnectionEvent? {
     guard let exchange else {
       if isEmpty, let writeError { throw writeError }

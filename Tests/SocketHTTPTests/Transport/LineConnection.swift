@@ -9,16 +9,25 @@ import TestSupport
 /// HTTP/1.1, and have numbers in their order from 1; the server sends lines.
 ///
 ///     limit 2          it carries two exchanges at a time from now on
-///     end 1 hello      the response to the first request is `hello`
+///     part 1 hel       a part of the response to the first request is `hel`
+///     end 1 lo         the last part of it is `lo`
+///     events 1 data    as `part`, of an endless response
+///     last 1 lo        as `end`, and no other exchange may follow
 ///     refuse 1         the first request is not carried out, and nothing else has changed
 ///     reset 1          nobody knows what has become of the first request
+///
+/// The client sends `/cancel1` when the first exchange was cancelled, and `/taken1/3` when its observer has taken three
+/// bytes of parts.
 final class LineConnection: HTTPConnection {
   let limit: Int
   let isSequential = false
   private(set) var isUsed = false
 
   private var exchanges: [Int: SocketExchange] = [:]
+  private var numbers: [ObjectIdentifier: Int] = [:]
   private var lastNumber = 0
+  /// The exchanges whose head has come.
+  private var responding: Set<Int> = []
   private var output: [UInt8] = []
   private var input: [UInt8] = []
   private var events: [ConnectionEvent] = []
@@ -30,14 +39,19 @@ final class LineConnection: HTTPConnection {
   func begin(_ exchange: SocketExchange, whenReady: (@Sendable () -> Void)?) {
     lastNumber += 1
     exchanges[lastNumber] = exchange
+    numbers[ObjectIdentifier(exchange)] = lastNumber
     exchange.recordActivity()
     output += RequestWriter(for: exchange).head(of: exchange.request) + (exchange.request.body ?? Data())
   }
 
   func cancel(_ exchange: SocketExchange) {
-    guard let number = exchanges.first(where: { $0.value === exchange })?.key else { return }
+    guard let number = numbers[ObjectIdentifier(exchange)], exchanges[number] != nil else { return }
     exchanges[number] = nil
-    output += Array("POST /cancel\(number) HTTP/1.1\r\nContent-Length: 0\r\n\r\n".utf8)
+    tell("cancel\(number)")
+  }
+
+  private func tell(_ path: String) {
+    output += Array("POST /\(path) HTTP/1.1\r\nContent-Length: 0\r\n\r\n".utf8)
   }
 
   func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome? {
@@ -59,26 +73,49 @@ final class LineConnection: HTTPConnection {
   }
 
   private func didReceive(_ words: [String], _ number: Int) {
-    guard let exchange = exchanges.removeValue(forKey: number) else { return }
+    guard let exchange = exchanges[number] else { return }
     exchange.recordResponse()
     let reset = RequestError(.connectionLost, "The server has ended request \(number).")
     switch words[0] {
-    case "refuse": events.append(.lost(ExchangeLoss(exchange: exchange), reset))
-    case "reset": events.append(.lost(ExchangeLoss(exchange: exchange, reached: .maybe), reset))
+    case "refuse": lose(ExchangeLoss(exchange: exchange), number, reset)
+    case "reset": lose(ExchangeLoss(exchange: exchange, reached: .maybe), number, reset)
+    case "part": events.append(.parts(parts(words[2], of: number), exchange))
+    case "events": events.append(.parts(parts(words[2], of: number, isEndless: true), exchange))
     default:
       isUsed = true
-      let parts = [HTTPResponsePart.head(HTTPResponseHead(status: 200, headers: [:])), .body(Data(words[2].utf8))]
-      events.append(
-        .completed(ExchangeCompletion(exchange: exchange, parts: parts, start: .now, mayReuse: true, keepAlive: nil)))
+      exchanges[number] = nil
+      let completion = ExchangeCompletion(
+        exchange: exchange, parts: parts(words[2], of: number), start: .now, mayReuse: words[0] == "end", keepAlive: nil
+      )
+      events.append(.completed(completion))
     }
   }
 
+  private func lose(_ loss: ExchangeLoss, _ number: Int, _ error: RequestError) {
+    exchanges[number] = nil
+    events.append(.lost(loss, error))
+  }
+
+  private func parts(_ text: String, of number: Int, isEndless: Bool = false) -> [HTTPResponsePart] {
+    let body = HTTPResponsePart.body(Data(text.utf8))
+    guard responding.insert(number).inserted else { return [body] }
+    return [
+      .head(HTTPResponseHead(status: 200, headers: isEndless ? ["Content-Type": "text/event-stream"] : [:])), body,
+    ]
+  }
+
   func receiveEnd(isAuthentic: Bool) throws(RequestError) { throw .cut("between two lines") }
+
+  func didDeliver(_ count: Int, of exchange: SocketExchange) {
+    if let number = numbers[ObjectIdentifier(exchange)] { tell("taken\(number)/\(count)") }
+  }
 
   func next(isEmpty: Bool) throws(RequestError) -> ConnectionEvent? { events.isEmpty ? nil : events.removeFirst() }
 
   func close() -> [ExchangeLoss] {
     defer { exchanges = [:] }
-    return exchanges.sorted { $0.key < $1.key }.map { ExchangeLoss(exchange: $0.value, reached: .maybe) }
+    return exchanges.sorted { $0.key < $1.key }.map {
+      ExchangeLoss(exchange: $0.value, reached: .maybe, hasReceived: responding.contains($0.key))
+    }
   }
 }
