@@ -165,10 +165,12 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
   /// The route of a request, and the proxy that passes it on in clear text, if there is one.
   private func route(of request: HTTPRequest) throws(RequestError) -> (Route, forwarder: ProxyServer?) {
     var route = directRoute(to: request.target)
+    route.allowsHTTP2 = configuration.httpVersions.allowHTTP2(isSecure: route.isSecure)
     guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: request.target) else {
       return (route, nil)
     }
     guard request.target.isSecure else {
+      // What a proxy passes on in clear text is HTTP/1.1.
       return (Route(host: proxy.host, port: proxy.port, isSecure: false), proxy)
     }
     route.tunnel = proxy
@@ -254,6 +256,13 @@ extension SocketTransport {
     /// Which requests go through a proxy; by default those that the environment variables specify.
     public var proxy = ProxyConfiguration.environment
 
+    /// The versions of HTTP that requests may be sent in. WebSockets always begin with HTTP/1.1 (RFC 6455, section 4.1).
+    var httpVersions = HTTPVersions.http1
+
+    /// When a request that a server has refused more than once, without processing it, is sent again; the first time, it
+    /// is at once.
+    var refusalBackoff = Backoff(initial: .seconds(1), maximum: .seconds(16), jitter: 0.1)
+
     /// The path of a Unix domain socket to which all requests go, whatever host their URLs have.
     public var unixSocketPath: String?
 
@@ -267,6 +276,26 @@ extension SocketTransport {
 }
 
 extension SocketTransport.Configuration {
+  /// Which versions of HTTP a transport speaks.
+  enum HTTPVersions: Hashable, Sendable {
+    /// HTTP/1.1 alone.
+    case http1
+    /// HTTP/2 where the server of an `https` URL chooses it (ALPN, RFC 7301), otherwise HTTP/1.1.
+    case negotiated
+    /// As `negotiated`, and HTTP/2 to the servers of `http` URLs, which have to be known to speak it (RFC 9113, section
+    /// 3.3).
+    case priorKnowledge
+
+    /// Whether a connection may speak HTTP/2.
+    func allowHTTP2(isSecure: Bool) -> Bool {
+      switch self {
+      case .http1: false
+      case .negotiated: isSecure
+      case .priorKnowledge: true
+      }
+    }
+  }
+
   /// How the system finds out that the peer of a TCP connection is gone without having said so: its machine or a
   /// firewall on the way dropped the connection. A request on it then fails with `connectionLost`, and an idle
   /// connection is not used again. By default, that takes a minute at most.

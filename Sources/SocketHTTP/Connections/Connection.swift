@@ -27,6 +27,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
   private var engine: SocketEngine?
   private var loop: EventLoop?
   private var opening: ConnectionOpening?
+  private var alarm: LoopTimer?
   private var socket: OpenSocket?
   /// Whether one exchange follows the other: then reading pauses while the observer of the one has something to take.
   private var isSequential = true
@@ -52,7 +53,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// What is said on a connection whose server chose this protocol, or none.
   @Sendable static func http(_ applicationProtocol: ApplicationProtocol?) -> any HTTPConnection {
     switch applicationProtocol {
-    case .http1, nil: HTTP1Connection()
+    // Routes do not allow HTTP/2 by default.
+    case .http1, .http2, nil: HTTP1Connection()
     }
   }
 
@@ -69,12 +71,13 @@ final class Connection: LoopHandler, @unchecked Sendable {
     // arrive.
     exchange.didConnect(isReused: state.isUsed)
     let whenReady = exchange.request.upload.flatMap { $0.hasToWait ? flushing(on: loop) : nil }
-    return writeOn(
-      wire.withLock { wire in
-        guard let wire else { return .sent }
-        wire.http.begin(exchange, whenReady: whenReady)
-        return wire.write()
-      })
+    let (outcome, wakeTime) = wire.withLock { wire -> (WritingOutcome, Instant?) in
+      guard let wire else { return (.sent, nil) }
+      wire.http.begin(exchange, whenReady: whenReady)
+      return (wire.write(), wire.takeWakeTime())
+    }
+    if let wakeTime { loop?.submit { [self] in setAlarm(at: wakeTime) } }
+    return writeOn(outcome)
   }
 
   /// Whether it has carried an exchange.
@@ -126,6 +129,8 @@ extension Connection {
       isSequential = http.isSequential
       wire.withLockUnchecked { $0 = Wire(opened.channel, http) }
       engine.didOpen(self, limit: http.limit)
+      // What opens the protocol goes out even if nobody waits any more.
+      if !isSequential { flush() }
       // The events of bytes that arrived before this reading began are gone, so read now.
       read()
       isOver = isPaused || isReadDue
@@ -151,8 +156,12 @@ extension Connection {
     isClosed = true
     opening?.cancel()
     opening = nil
+    if let alarm { loop?.cancel(alarm) }
+    alarm = nil
     // Released here, and not under the lock.
     let (old, losses) = wire.withLockUnchecked { wire in
+      // The reason, if the protocol has given one.
+      if !isSequential { _ = wire?.write() }
       wire?.channel.close()
       let losses = wire?.http.close() ?? []
       return (wire.take(), losses)
@@ -184,6 +193,7 @@ extension Connection {
 
   /// Continues writing.
   func flush() {
+    defer { reviewAlarm() }
     switch writeOn(wire.withLock { $0?.write() ?? .sent }) {
     case .sent, .blocked: break
     // Let others have their turn.
@@ -196,6 +206,8 @@ extension Connection {
   /// Reads until the socket is empty, there is something to deliver first, or others are to have their turn.
   func read() {
     guard let loop, !isPaused, !isReadDue else { return }
+    // Of several exchanges, one may have more to send now, and the protocol has something to say itself.
+    defer { if !isSequential { flush() } }
     wire.withLock { $0?.channel.beginReading(isOver: isOver) }
     var reads = 0
     while !isPaused, socket != nil {
@@ -264,6 +276,29 @@ extension Connection {
     read()
   }
 
+  // MARK: - Time
+
+  /// Sets the alarm if the protocol wants to be called earlier than it is set to.
+  private func reviewAlarm() {
+    guard !isSequential, let time = wire.withLock({ $0?.takeWakeTime() }) else { return }
+    setAlarm(at: time)
+  }
+
+  private func setAlarm(at time: Instant) {
+    guard let loop, socket != nil else { return }
+    if let alarm {
+      guard time < alarm.instant else { return }
+      loop.cancel(alarm)
+    }
+    alarm = loop.schedule(at: time) { [weak self] in self?.wake() }
+  }
+
+  private func wake() {
+    alarm = nil
+    if let error = wire.withLock({ $0?.wake(at: .now) }) { return fail(error) }
+    read()
+  }
+
   private func complete(_ completion: ExchangeCompletion) {
     guard let loop else { return }
     let isReusable = completion.mayReuse && wire.withLock { $0?.isQuiet(using: loop.buffer) ?? false }
@@ -277,10 +312,14 @@ extension Connection {
   final class Wire {
     let channel: any ByteChannel
     let http: any HTTPConnection
+    private let isSequential: Bool
+    /// When the alarm goes off that is set, or is about to be.
+    private var wakeTime: Instant?
 
     init(_ channel: any ByteChannel, _ http: any HTTPConnection) {
       self.channel = channel
       self.http = http
+      isSequential = http.isSequential
     }
 
     /// How much is written while the lock is held, even if the socket could take more.
@@ -339,6 +378,25 @@ extension Connection {
         }
       } catch {
         return .failed(error)
+      }
+    }
+
+    /// When an alarm has to be set, if none is by then.
+    func takeWakeTime() -> Instant? {
+      guard !isSequential, let next = http.wakeTime, wakeTime.map({ next < $0 }) ?? true else { return nil }
+      wakeTime = next
+      return next
+    }
+
+    /// Lets the protocol do what is due; returns an error if the connection is of no use any more.
+    func wake(at now: Instant) -> RequestError? {
+      wakeTime = nil
+      guard let due = http.wakeTime, due <= now else { return nil }
+      do throws(RequestError) {
+        try http.wake(at: now)
+        return nil
+      } catch {
+        return error
       }
     }
 

@@ -50,6 +50,8 @@ struct ConnectionPool<
   }
 
   let limits: Limits
+  /// How many exchanges the first connection of a route is expected to carry.
+  private let expectedLimit: @Sendable (Route) -> Int
   let makeConnection: @Sendable (Route) -> Connection
   var members: [ObjectIdentifier: Member] = [:]
   /// How many streams have a connection, and how many connections take no place because of them.
@@ -62,6 +64,7 @@ struct ConnectionPool<
   /// The connection whose exchange finished last, which is the one that is available next.
   var lastMember: Member?
   var waitingCount = 0
+  private var postponedCount = 0
   /// The groups that another connection would help, in the order of their turns.
   var groupsInNeed = Heap<Group>()
   /// The connections that are idle, and some that were, in the order of their `due`.
@@ -72,8 +75,12 @@ struct ConnectionPool<
   var shortGroups: [Group] = []
   private var lastTicket = 0
 
-  init(limits: Limits, makeConnection: @escaping @Sendable (Route) -> Connection) {
+  init(
+    limits: Limits, expectedLimit: @escaping @Sendable (Route) -> Int = { _ in 1 },
+    makeConnection: @escaping @Sendable (Route) -> Connection
+  ) {
     self.limits = limits
+    self.expectedLimit = expectedLimit
     self.makeConnection = makeConnection
     room = Room(limit: limits.total)
   }
@@ -158,6 +165,8 @@ struct ConnectionPool<
         settle(member, &effects)
       }
       if isSilent { removeIdle(of: member.group, usedUntil: member.lastUse, &effects) }
+    case .postponed:
+      postponedCount -= 1
     case .waiting(let waiter):
       leave(waiter, &effects)
     }
@@ -178,9 +187,32 @@ struct ConnectionPool<
     forgetIfEmpty(group)
   }
 
+  /// Takes in an exchange that is to have no connection before `resume` is called.
+  mutating func postpone(_ exchange: Exchange) {
+    places[ObjectIdentifier(exchange)] = .postponed(exchange)
+    postponedCount += 1
+  }
+
+  /// Lets go of an exchange that was postponed; `lease` it then. Returns false if it was cancelled meanwhile.
+  mutating func resume(_ exchange: Exchange) -> Bool {
+    guard case .postponed? = places[ObjectIdentifier(exchange)] else { return false }
+    places[ObjectIdentifier(exchange)] = nil
+    postponedCount -= 1
+    return true
+  }
+
+  /// Whether a connection takes further exchanges, now or when others have ended.
+  mutating func takesMore(_ connection: Connection) -> Bool { member(of: connection).map { $0.limit > 0 } ?? false }
+
   /// Calls a closure with each exchange that has not ended.
   func forEachExchange(_ body: (Exchange) -> Void) {
-    for case .waiting(let waiter) in places.values { if let exchange = waiter.exchange { body(exchange) } }
+    for place in places.values {
+      switch place {
+      case .waiting(let waiter): if let exchange = waiter.exchange { body(exchange) }
+      case .postponed(let exchange): body(exchange)
+      case .connected: break
+      }
+    }
     for member in members.values { member.exchanges.forEach(body) }
   }
 
@@ -284,7 +316,7 @@ struct ConnectionPool<
   }
 
   /// How many exchanges have a connection, and are no streams.
-  var exchangesInFlight: Int { places.count - waitingCount - streamCount }
+  var exchangesInFlight: Int { places.count - waitingCount - postponedCount - streamCount }
 
   /// Whether there is no connection and no exchange.
   var isEmpty: Bool { members.isEmpty && places.isEmpty }
@@ -380,7 +412,7 @@ struct ConnectionPool<
 
   private mutating func group(of route: Route) -> Group {
     if let lastGroup, lastGroup.route == route { return lastGroup }
-    let group = groups[route] ?? Group(route, limit: limits.perRoute)
+    let group = groups[route] ?? Group(route, limit: limits.perRoute, expectedLimit: expectedLimit(route))
     groups[route] = group
     lastGroup = group
     return group
@@ -411,4 +443,13 @@ struct Route: Hashable, Sendable {
 
   /// The proxy to ask for a tunnel to the server.
   var tunnel: ProxyServer?
+
+  /// Whether HTTP/2 may be spoken: with TLS if the server chooses it, in clear text in any case.
+  var allowsHTTP2 = false
+
+  /// What to offer with TLS, the preferred first.
+  var offer: [ApplicationProtocol] { allowsHTTP2 ? [.http2, .http1] : [.http1] }
+
+  /// What is spoken in clear text, where nothing is negotiated.
+  var clearProtocol: ApplicationProtocol? { allowsHTTP2 ? .http2 : nil }
 }

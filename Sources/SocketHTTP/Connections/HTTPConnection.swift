@@ -55,6 +55,16 @@ protocol HTTPConnection: AnyObject {
   /// collected any longer. Throws if the connection is of no use any more.
   func next(isEmpty: Bool) throws(RequestError) -> ConnectionEvent?
 
+  // MARK: - Time
+
+  /// When ``wake(at:)`` is to be called, as far as is known now; `nil` if it need not be. Asked after each turn of writing
+  /// and reading, if several exchanges share the connection.
+  var wakeTime: Instant? { get }
+
+  /// Does what was to be done by now, such as asking a silent server for a sign of life; there may be something to write, or
+  /// an event, afterwards. Throws if the connection is of no use any more, as after a silence.
+  func wake(at now: Instant) throws(RequestError)
+
   /// Ends all exchanges, and returns what is known about them. Nothing else is called afterwards.
   func close() -> [ExchangeLoss]
 }
@@ -67,7 +77,8 @@ enum ConnectionEvent: Sendable {
   case parts([HTTPResponsePart], SocketExchange)
   /// The end of a response, which the observer gets behind all parts.
   case completed(ExchangeCompletion)
-  /// The server has ended an exchange, and the connection lives on.
+  /// The server has ended an exchange, and the connection lives on. If nothing of the request was processed, it is sent
+  /// again: at once if the connection takes no more, for which `limit(0)` has to come before, or if it is the first time.
   indirect case lost(ExchangeLoss, RequestError)
   /// How many exchanges the connection carries at a time from now on, at most: with 0 it takes no more, and ends with
   /// those that it has.
@@ -97,6 +108,10 @@ struct ExchangeLoss: Sendable {
   var reached = RequestError.Reach.never
   /// Whether any of the response has arrived.
   var hasReceived = false
+  /// Whether the server has said that it has not processed the request, and will not on this connection.
+  var isRefused = false
+  /// Whether the server demands HTTP/1.1 for it (RFC 9113, section 7, `HTTP_1_1_REQUIRED`), and so for all of its origin.
+  var requiresHTTP1 = false
 }
 
 /// The outcome of writing.

@@ -96,6 +96,8 @@ extension ConnectionPool {
   enum Place {
     case waiting(Waiter)
     case connected(Member, isStream: Bool)
+    /// It is to wait for a connection later.
+    case postponed(Exchange)
   }
 
   /// An exchange that waits for a connection.
@@ -133,7 +135,7 @@ extension ConnectionPool {
     @exclusivity(unchecked) private(set) var idle = MemberList()
     @exclusivity(unchecked) private(set) var spare = MemberList()
     /// How many exchanges a connection that is being opened is expected to carry: as many as the last one.
-    @exclusivity(unchecked) var expectedLimit = 1
+    @exclusivity(unchecked) var expectedLimit: Int
     @exclusivity(unchecked) var queue = Fifo<Waiter>()
     @exclusivity(unchecked) var waitingCount = 0
     @exclusivity(unchecked) var room: Room
@@ -144,8 +146,9 @@ extension ConnectionPool {
     @exclusivity(unchecked) var turn = 0
     @exclusivity(unchecked) var place: Int?
 
-    init(_ route: Route, limit: Int) {
+    init(_ route: Route, limit: Int, expectedLimit: Int) {
       self.route = route
+      self.expectedLimit = expectedLimit
       room = Room(limit: limit)
     }
 

@@ -6,8 +6,19 @@ import SystemBase
 // Exchanges that have lost their connection, or their place on it.
 
 extension SocketEngine {
-  /// How often a request that may have been processed, or that a server has refused, is sent again, if it allows that.
+  /// How often a request that may have been processed is sent again, if it allows that.
   private static let mostReplays = 2
+  /// How often a request that was refused without having been processed is sent again.
+  private static let mostRefusals = 6
+  /// How many origins are remembered to demand HTTP/1.1.
+  private static let mostHTTP1Routes = 1024
+
+  /// What becomes of a lost exchange.
+  private enum Fate {
+    case fails
+    case replayed
+    case postponed(Duration)
+  }
 
   /// A connection broke, and with it all that it carried. An exchange is sent again if it cannot have been carried out yet,
   /// or is allowed to be carried out twice.
@@ -22,10 +33,12 @@ extension SocketEngine {
         if loss.reached != .never, !loss.hasReceived, !orphan.isFresh {
           state.pool.removeIdle(connection.route, usedUntil: orphan.lastUse, &effects)
         }
+        if loss.requiresHTTP1 { requireHTTP1(connection.route, &state) }
         // It is not the request's fault if an idle connection turns out to be dead (RFC 9112, section 9.3.1), nor the
         // connection's if an upload cannot be read.
-        let mayReplay = !orphan.isFresh && error.kind != .cannotRead && self.mayReplay(loss, error)
-        if let failure = settle(loss, error, mayReplay: mayReplay, &state, &effects) { failures.append(failure) }
+        let mayTry = loss.isRefused || loss.requiresHTTP1 ? countRefusal(loss) != nil : !orphan.isFresh
+        let mayReplay = mayTry && error.kind != .cannotRead && self.mayReplay(loss, error)
+        settle(loss, error, mayReplay ? .replayed : .fails, &state, &effects, &failures)
       }
       return state.loop
     }
@@ -40,35 +53,70 @@ extension SocketEngine {
     var effects = Pool.Effects()
     var failures: [Failure] = []
     var scan: Instant?
+    var pause: Duration?
     let loop = state.withLock { state in
       guard state.pool.finish(loss.exchange, on: connection) else { return state.loop }
+      let isMoved = loss.requiresHTTP1 || !state.pool.takesMore(connection)
+      if loss.requiresHTTP1 { requireHTTP1(connection.route, &state) }
       scan = state.didFree(connection, at: now, until: until, &effects)
-      // Unlike that of a lost connection, the next attempt may well meet the same server.
-      let mayReplay = self.mayReplay(loss, error) && (loss.reached != .never || countReplay(loss))
-      if let failure = settle(loss, error, mayReplay: mayReplay, &state, &effects) { failures.append(failure) }
+      let fate = fate(of: loss, error, isMoved: isMoved)
+      if case .postponed(let delay) = fate { pause = delay }
+      settle(loss, error, fate, &state, &effects, &failures)
       return state.loop
     }
     if let loop, let scan { schedule(scan, on: loop) }
+    if let loop, let pause {
+      loop.schedule(at: now + pause) { [weak self, exchange = loss.exchange] in self?.resume(exchange) }
+    }
     report(failures, effects, on: loop)
     didClose()
   }
 
+  /// What becomes of an exchange that its server has refused or ended. One that `isMoved` goes to another connection, or in
+  /// another version; otherwise, the next attempt may well meet the same server in the same state.
+  private func fate(of loss: ExchangeLoss, _ error: RequestError, isMoved: Bool) -> Fate {
+    guard mayReplay(loss, error) else { return .fails }
+    if loss.reached != .never { return .replayed }
+    guard let number = countRefusal(loss) else { return .fails }
+    return isMoved || number == 1 ? .replayed : .postponed(refusalBackoff.delay(after: number - 1))
+  }
+
+  /// The time of an exchange that was postponed has come.
+  private func resume(_ exchange: SocketExchange) {
+    var effects = Pool.Effects()
+    let loop = state.withLock { state in
+      guard state.pool.resume(exchange) else { return state.loop }
+      lease(again: exchange, &state, &effects)
+      return state.loop
+    }
+    if let loop { perform(effects, on: loop) }
+  }
+
   private typealias Failure = (loss: ExchangeLoss, error: RequestError)
 
-  /// Gives a lost exchange another connection, or returns its failure.
+  /// Gives a lost exchange another connection, now or later, or adds its failure.
   private func settle(
-    _ loss: ExchangeLoss, _ error: RequestError, mayReplay: Bool, _ state: inout State, _ effects: inout Pool.Effects
-  ) -> Failure? {
-    guard mayReplay else {
+    _ loss: ExchangeLoss, _ error: RequestError, _ fate: Fate, _ state: inout State, _ effects: inout Pool.Effects,
+    _ failures: inout [Failure]
+  ) {
+    switch fate {
+    case .fails:
       var error = error
       if loss.reached == .never { error.reached = .never }
-      return (loss, error)
+      failures.append((loss, error))
+    case .replayed:
+      loss.exchange.recordLoss()
+      lease(again: loss.exchange, &state, &effects)
+    case .postponed:
+      loss.exchange.recordLoss()
+      state.pool.postpone(loss.exchange)
     }
-    loss.exchange.recordLoss()
-    if let connection = lease(loss.exchange, at: .now, from: &state.pool, &effects) {
-      effects.starting.append((loss.exchange, connection))
+  }
+
+  private func lease(again exchange: SocketExchange, _ state: inout State, _ effects: inout Pool.Effects) {
+    if let connection = lease(exchange, at: .now, from: &state, &effects) {
+      effects.starting.append((exchange, connection))
     }
-    return nil
   }
 
   private func report(_ failures: [Failure], _ effects: Pool.Effects, on loop: EventLoop?) {
@@ -89,5 +137,17 @@ extension SocketEngine {
 
   private func countReplay(_ loss: ExchangeLoss) -> Bool {
     loss.exchange.replays.add(1, ordering: .relaxed).newValue <= Self.mostReplays
+  }
+
+  /// The number of a refusal, from 1; `nil` if there were too many.
+  private func countRefusal(_ loss: ExchangeLoss) -> Int? {
+    let number = loss.exchange.refusals.add(1, ordering: .relaxed).newValue
+    return number <= Self.mostRefusals ? number : nil
+  }
+
+  /// Has everything for an origin that was to go there in HTTP/2 sent in HTTP/1.1.
+  private func requireHTTP1(_ route: Route, _ state: inout State) {
+    if state.http1Routes.count >= Self.mostHTTP1Routes { state.http1Routes = [] }
+    if route.allowsHTTP2 { state.http1Routes.insert(route) }
   }
 }

@@ -20,6 +20,8 @@ final class SocketEngine: Sendable {
     var shortage: SystemError?
     /// Whether the next probe is scheduled, in a shortage.
     var isProbing = false
+    /// The routes whose servers have demanded HTTP/1.1 for what may go there in HTTP/2.
+    var http1Routes: Set<Route> = []
     var isShutDown = false
     var whenShutDown: [@Sendable () -> Void] = []
     /// Those who are notified when a shutdown begins.
@@ -43,6 +45,14 @@ final class SocketEngine: Sendable {
         return .failure(
           RequestError(.cannotConnect, "The system has no thread or descriptors left: \(error).", cause: error))
       }
+    }
+
+    /// The route that an exchange takes: its own, or the one without HTTP/2.
+    func route(of exchange: SocketExchange) -> Route {
+      guard !http1Routes.isEmpty, http1Routes.contains(exchange.route) else { return exchange.route }
+      var route = exchange.route
+      route.allowsHTTP2 = false
+      return route
     }
 
     /// Gives a connection to those that wait for it, or keeps it idle until `end`. Returns when a check of the deadlines is
@@ -80,6 +90,7 @@ final class SocketEngine: Sendable {
   /// How long, in nanoseconds, a connection may have been idle to carry a request that is not replayable.
   private let idleTimeUnlessReplayable: Int64
   private let connectionLifetime: Duration
+  let refusalBackoff: Backoff
   let liveness: SocketTransport.Configuration.Liveness
   private let makePoller: @Sendable () throws(SystemError) -> any Poller
   /// Makes what is said on a connection whose server chose this protocol, or none.
@@ -96,6 +107,7 @@ final class SocketEngine: Sendable {
     idleTime = configuration.idleTime
     idleTimeUnlessReplayable = (Instant(nanoseconds: 0) + configuration.idleTimeUnlessReplayable).nanoseconds
     connectionLifetime = configuration.connectionLifetime
+    refusalBackoff = configuration.refusalBackoff
     liveness = configuration.liveness
     tls = TLSPreparation(configuration.tls, whenReloaded: configuration.onCertificateReload)
     self.resolver = resolver
@@ -105,7 +117,8 @@ final class SocketEngine: Sendable {
     let limits = Pool.Limits(
       perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1),
       streamsPerRoute: mostStreams)
-    state = Locked(State(pool: Pool(limits: limits) { Connection(route: $0) }))
+    state = Locked(
+      State(pool: Pool(limits: limits, expectedLimit: { $0.allowsHTTP2 ? 100 : 1 }) { Connection(route: $0) }))
   }
 
   // MARK: - Exchanges, from any thread
@@ -125,11 +138,11 @@ final class SocketEngine: Sendable {
     var isEarlier = false
     let result: Result<EventLoop, RequestError> = state.withLock { state in
       guard !state.isShutDown else { return .failure(.afterShutdown) }
-      guard !exchange.isStream || state.pool.hasRoomForStream(on: exchange.route) else {
+      guard !exchange.isStream || state.pool.hasRoomForStream(on: state.route(of: exchange)) else {
         return .failure(.tooManyStreams(mostStreams, to: exchange.request.origin))
       }
       return runningLoop(&state).map { loop in
-        connection = lease(exchange, at: exchange.start, from: &state.pool, &effects)
+        connection = lease(exchange, at: exchange.start, from: &state, &effects)
         isEarlier = state.lowerNextScan(to: deadline)
         return loop
       }
@@ -150,13 +163,14 @@ final class SocketEngine: Sendable {
   }
 
   func lease(
-    _ exchange: SocketExchange, at now: Instant, from pool: inout Pool, _ effects: inout Pool.Effects
+    _ exchange: SocketExchange, at now: Instant, from state: inout State, _ effects: inout Pool.Effects
   ) -> Connection? {
     // The server may be closing a connection that has been idle: a request on it can be lost, and must then be sent
     // again (RFC 9112, section 9.3.1).
     let oldest = exchange.request.isReplayable ? 0 : max(now.nanoseconds - idleTimeUnlessReplayable, 0)
-    return pool.lease(
-      exchange, exchange.route, usedSince: Instant(nanoseconds: oldest), isStream: exchange.isStream, &effects)
+    return state.pool.lease(
+      exchange, state.route(of: exchange), usedSince: Instant(nanoseconds: oldest), isStream: exchange.isStream,
+      &effects)
   }
 
   /// Cancels an exchange, unless it has ended.

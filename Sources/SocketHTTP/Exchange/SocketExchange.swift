@@ -17,6 +17,8 @@ final class SocketExchange: @unchecked Sendable {
   let route: Route
   /// How often the request was sent again after its connection turned out to be dead.
   let replays = Atomic<Int>(0)
+  /// How often a server has refused the request without processing it.
+  let refusals = Atomic<Int>(0)
 
   /// The fields of the request unless it has some with these names.
   let defaults: [(name: String, value: String)]

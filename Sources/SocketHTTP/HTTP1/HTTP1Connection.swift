@@ -37,6 +37,7 @@ final class HTTP1Connection: HTTPConnection {
 
   var limit: Int { 1 }
   var isSequential: Bool { true }
+  var wakeTime: Instant? { nil }
 
   // MARK: - Writing
 
@@ -171,6 +172,9 @@ final class HTTP1Connection: HTTPConnection {
     defer { (parts, partsSize) = ([], 0) }
     return parts
   }
+
+  /// Never called: the deadlines of the exchange suffice.
+  func wake(at now: Instant) {}
 
   func close() -> [ExchangeLoss] {
     guard let exchange = exchange.take() ?? unsentExchange.take() else { return [] }

@@ -90,7 +90,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     guard route.isSecure else {
       guard let socket else { return }
       let channel = PlainChannel(socket.socket)
-      return finish(OpenConnection(socket: socket, channel: channel, applicationProtocol: nil))
+      return finish(OpenConnection(socket: socket, channel: channel, applicationProtocol: route.clearProtocol))
     }
     engine.tls.prepare { [self] result in
       loop.submit { [self] in didPrepare(result) }
@@ -100,7 +100,8 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
   private func didPrepare(_ result: Result<TLSContext, RequestError>) {
     guard completion != nil, let socket else { return }
     do throws(RequestError) {
-      let session = try TLSSession(try result.get(), host: route.host, port: route.port)
+      let session = try TLSSession(
+        try result.get(), host: route.host, port: route.port, offering: route.offer)
       channel = TLSChannel(socket.socket, session)
       handshake()
     } catch {

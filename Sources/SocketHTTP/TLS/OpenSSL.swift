@@ -33,7 +33,6 @@ package final class OpenSSL: Sendable {
   let contextUseCertificate: @convention(c) @Sendable (Handle?, Handle?) -> CInt
   let contextUsePrivateKey: @convention(c) @Sendable (Handle?, Handle?) -> CInt
   let contextCheckPrivateKey: @convention(c) @Sendable (Handle?) -> CInt
-  let contextSetProtocols: @convention(c) @Sendable (Handle?, UnsafePointer<UInt8>?, CUnsignedInt) -> CInt
   let contextCiphers: @convention(c) @Sendable (Handle?) -> Handle?
   let contextSetCipherSuites: @convention(c) @Sendable (Handle?, Text?) -> CInt
   let cipherName: @convention(c) @Sendable (Handle?) -> Text?
@@ -58,6 +57,7 @@ package final class OpenSSL: Sendable {
   let error: @convention(c) @Sendable (Handle?, CInt) -> CInt
   let verifyResult: @convention(c) @Sendable (Handle?) -> CLong
   let version: @convention(c) @Sendable (Handle?) -> Text?
+  let sessionSetProtocols: @convention(c) @Sendable (Handle?, UnsafePointer<UInt8>?, CUnsignedInt) -> CInt
   let selectedProtocol:
     @convention(c) @Sendable (
       Handle?, UnsafeMutablePointer<UnsafePointer<UInt8>?>, UnsafeMutablePointer<CUnsignedInt>
@@ -141,7 +141,6 @@ package final class OpenSSL: Sendable {
     contextUseCertificate = try ssl.function("SSL_CTX_use_certificate")
     contextUsePrivateKey = try ssl.function("SSL_CTX_use_PrivateKey")
     contextCheckPrivateKey = try ssl.function("SSL_CTX_check_private_key")
-    contextSetProtocols = try ssl.function("SSL_CTX_set_alpn_protos")
     contextCiphers = try ssl.function("SSL_CTX_get_ciphers")
     contextSetCipherSuites = try ssl.function("SSL_CTX_set_ciphersuites")
     cipherName = try ssl.function("SSL_CIPHER_get_name")
@@ -165,6 +164,7 @@ package final class OpenSSL: Sendable {
     error = try ssl.function("SSL_get_error")
     verifyResult = try ssl.function("SSL_get_verify_result")
     version = try ssl.function("SSL_get_version")
+    sessionSetProtocols = try ssl.function("SSL_set_alpn_protos")
     selectedProtocol = try ssl.function("SSL_get0_alpn_selected")
 
     setTicket = try ssl.function("SSL_set_session")

@@ -8,7 +8,6 @@ final class OpenSSLContext: @unchecked Sendable {
   let library: OpenSSL
   let pins: Set<PublicKeyPin>
   let hasIdentity: Bool
-  let applicationProtocols: [ApplicationProtocol]
   /// The tickets of its sessions: those that were made with other certificates are not to be resumed.
   let tickets = TicketStore()
   /// The files that the configuration names, as they were before they were read.
@@ -23,15 +22,12 @@ final class OpenSSLContext: @unchecked Sendable {
     self.handle = handle
     pins = configuration.pins
     hasIdentity = configuration.identity != nil
-    applicationProtocols = configuration.applicationProtocols
     var paths = configuration.files
     if configuration.trust.includesSystem { paths.append(library.systemCertificateFile) }
     files = paths.map { ($0, FileStamp($0)) }
 
     let isTLS13 = configuration.minimumVersion == .tls13
     try check(library.contextControl(handle, OpenSSL.Control.minimumVersion, isTLS13 ? 0x0304 : 0x0303, nil) == 1)
-    let protocols = applicationProtocols.flatMap { [UInt8($0.rawValue.utf8.count)] + Array($0.rawValue.utf8) }
-    try check(library.contextSetProtocols(handle, protocols, CUnsignedInt(protocols.count)) == 0)
     try check(library.contextSetCipherSuites(handle, cipherSuites.joined(separator: ":")) == 1)
     _ = library.contextSetOptions(handle, OpenSSL.Setting.noRenegotiation)
     _ = library.contextControl(handle, OpenSSL.Control.mode, OpenSSL.Setting.releaseBuffers, nil)

@@ -30,9 +30,6 @@ public struct TLSConfiguration: Hashable, Sendable {
   /// The oldest version to accept; TLS 1.2 by default.
   public var minimumVersion: TLSVersion
 
-  /// The application protocols to offer (ALPN, RFC 7301), the preferred first.
-  var applicationProtocols = [ApplicationProtocol.http1]
-
   /// Makes a configuration; what is not given keeps its default.
   public init(
     trust: CertificateTrust = .system, identity: ClientIdentity? = nil, pins: Set<PublicKeyPin> = [],
@@ -55,8 +52,9 @@ public struct TLSConfiguration: Hashable, Sendable {
 }
 
 /// What is spoken on a connection, by the name under which TLS offers it.
-enum ApplicationProtocol: String, Sendable {
+package enum ApplicationProtocol: String, Sendable {
   case http1 = "http/1.1"
+  case http2 = "h2"
 }
 
 /// The certificates that are trusted to vouch for a server's certificate.

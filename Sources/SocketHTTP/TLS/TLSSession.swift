@@ -37,6 +37,8 @@ package final class TLSSession {
   /// Whether the server has asked for a client certificate.
   package internal(set) var isIdentityRequested = false
 
+  /// The application protocols that it offers (ALPN, RFC 7301), the preferred first.
+  let protocols: [ApplicationProtocol]
   let context: OpenSSLContext
   let host: String
   let origin: String
@@ -54,8 +56,11 @@ package final class TLSSession {
   /// Makes a session with a server that must prove to be `host`: a name, or an IP address with or without brackets.
   ///
   /// Throws `insecure`. Takes long if the context has not been prepared.
-  package init(_ context: TLSContext, host: String, port: Int) throws(RequestError) {
+  package init(
+    _ context: TLSContext, host: String, port: Int, offering protocols: [ApplicationProtocol] = [.http1]
+  ) throws(RequestError) {
     let name = ServerName(host)
+    self.protocols = protocols
     self.context = try context.openSSL()
     self.host = name.text
     library = self.context.library
@@ -71,6 +76,10 @@ package final class TLSSession {
     }
     library.setConnectState(handle)
     (self.handle, self.bio) = (handle, bio)
+    let names = protocols.flatMap { [UInt8($0.rawValue.utf8.count)] + Array($0.rawValue.utf8) }
+    guard library.sessionSetProtocols(handle, names, CUnsignedInt(names.count)) == 0 else {
+      throw RequestError(.insecure, "OpenSSL cannot offer \(offer): \(library.lastReason().text).")
+    }
     guard library.setData(handle, 0, Unmanaged.passUnretained(self).toOpaque()) == 1, expect(name) else {
       throw RequestError(.insecure, "'\(host)' is not a name or address that a certificate can be verified for.")
     }
@@ -112,7 +121,7 @@ package final class TLSSession {
     // Checked a second time, in case a way around the verification is ever found.
     guard library.verifyResult(handle) == OpenSSL.Verification.ok else { throw fail(verificationFailure()) }
     let selected = selectedProtocol
-    applicationProtocol = context.applicationProtocols.first { $0.rawValue == selected }
+    applicationProtocol = protocols.first { $0.rawValue == selected }
     guard applicationProtocol != nil || selected.isEmpty else {
       throw fail(error("'\(selected)' was chosen by ALPN", hint: protocolHint))
     }
@@ -389,7 +398,7 @@ extension TLSSession {
 
   fileprivate var protocolHint: String { "it chose a protocol that was not offered: \(offer) was." }
 
-  private var offer: String { context.applicationProtocols.map { "'\($0.rawValue)'" }.joined(separator: ", ") }
+  private var offer: String { protocols.map { "'\($0.rawValue)'" }.joined(separator: ", ") }
 
   private var identityHint: String? {
     guard isIdentityRequested else { return nil }

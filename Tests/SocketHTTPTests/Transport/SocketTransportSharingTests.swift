@@ -10,9 +10,7 @@ import Testing
 /// A connection that carries several exchanges at a time, of which each has an end of its own.
 @Suite struct SocketTransportSharingTests {
   private func transport(limit: Int, connections: Int = 1) -> SocketTransport {
-    var configuration = SocketTransport.Configuration()
-    configuration.maximumConnectionsPerOrigin = connections
-    return SocketTransport(configuration: configuration, makeHTTP: { _ in LineConnection(limit: limit) })
+    .lines(limit: limit, connections: connections)
   }
 
   /// The text of the response, or the error.
@@ -80,18 +78,6 @@ import Testing
     ])
     #expect(try await text(transport(limit: 8), server).get() == "done")
     #expect(server.log.value.connections.count == 1)
-  }
-
-  @Test func `a request that is always refused fails, and says that it was not carried out`() async throws {
-    let server = try ScriptedServer([
-      .readRequest, .send("refuse 1\n"), .readRequest, .send("refuse 2\n"), .readRequest, .send("refuse 3\n"),
-      .waitForClientToClose,
-    ])
-    let result = await text(transport(limit: 8), server, isReplayable: true)
-    guard case .failure(let error) = result else { return #expect(Bool(false), "it was sent a fourth time") }
-    #expect(error.kind == .connectionLost)
-    #expect(error.reached == .never)
-    #expect(server.requests.count == 3)
   }
 
   @Test func `an exchange that the server ends fails alone`() async throws {

@@ -10,10 +10,8 @@ import Testing
 
 /// Observers that are slow to take the response of one exchange, on a connection that others share.
 @Suite(.timeLimit(.minutes(1))) struct SocketTransportSlowObserverTests {
-  private func transport(limit: Int = 8, streams: Int = 256) -> SocketTransport {
-    var configuration = SocketTransport.Configuration()
-    (configuration.maximumConnectionsPerOrigin, configuration.maximumStreamsPerOrigin) = (1, streams)
-    return SocketTransport(configuration: configuration, makeHTTP: { _ in LineConnection(limit: limit) })
+  private func transport(limit: Int = 8, connections: Int = 1, streams: Int = 256) -> SocketTransport {
+    .lines(limit: limit, connections: connections) { $0.maximumStreamsPerOrigin = streams }
   }
 
   /// The credit that the client gave back for the first exchange.
@@ -41,7 +39,7 @@ import Testing
       .readRequest, .send("part 1 a\n"), .wait(for: latch), .send("part 1 bc\npart 1 d\nend 1 e\n"), .readRequest,
       .send("end 2 other\n"), .forever([.readRequest]),
     ])
-    let transport = transport(limit: 1)
+    let transport = transport(limit: 1, streams: 0)
     let slow = try SlowObserver(transport, server)
     try await slow.waitUntilBlocked()
     latch.open()
@@ -153,9 +151,7 @@ import Testing
     let server = try ScriptedServer(
       [.readRequest, .readRequest, .send("last 1 a\n"), .readRequest, .send("end 2 b\n"), .waitForClientToClose],
       [.readRequest, .send("end 1 c\n"), .waitForClientToClose])
-    var configuration = SocketTransport.Configuration()
-    configuration.maximumConnectionsPerOrigin = 2
-    let transport = SocketTransport(configuration: configuration, makeHTTP: { _ in LineConnection(limit: 8) })
+    let transport = transport(connections: 2)
     async let first = transport.response(to: .to(server))
     try await server.waitForRequests(1)
     let second = try SlowObserver(transport, server)
