@@ -78,13 +78,13 @@ package final class RequestObservation: Sendable {
         state.running[attempt.number] = attempt
         return attempt
       }
-      request.context.onConnected = { [scheduler, onConnected = request.context.onConnected] isReused in
-        onConnected?(isReused)
-        attempt.recordConnection(isReused, at: scheduler.now, isReportedAtOnce: true)
+      request.context.onConnected = { [scheduler, onConnected = request.context.onConnected] isReused, version in
+        onConnected?(isReused, version)
+        attempt.recordConnection(isReused, version, at: scheduler.now)
       }
       // Transports of other modules call only this one.
       request.onConnected = { [scheduler, onConnected = request.onConnected] isReused in
-        attempt.recordConnection(isReused, at: scheduler.now, isReportedAtOnce: false)
+        attempt.recordConnection(isReused, nil, at: scheduler.now)
         onConnected?(isReused)
       }
       report(.attemptStarted(attempt.number))
@@ -137,7 +137,7 @@ final class AttemptObservation: Sendable {
   private struct State {
     var status: Int?
     var receivedBytes = 0
-    var connection: (isReused: Bool, at: Duration)?
+    var connection: (isReused: Bool, version: String?, at: Duration)?
     var isReportedAtOnce = false
     var headAt: Duration?
     var isOver = false
@@ -154,14 +154,14 @@ final class AttemptObservation: Sendable {
     self.start = start
   }
 
-  /// Records a connection. If a transport reports it at once, its second report, on a queue, may come late and is
-  /// ignored.
-  func recordConnection(_ isReused: Bool, at now: Duration, isReportedAtOnce: Bool) {
+  /// Records a connection. If a transport reports it at once, with a version, its second report, on a queue, may come late
+  /// and is ignored.
+  func recordConnection(_ isReused: Bool, _ version: String?, at now: Duration) {
     state.withLock { state in
-      guard isReportedAtOnce || !state.isReportedAtOnce else { return }
-      state.isReportedAtOnce = isReportedAtOnce
+      guard version != nil || !state.isReportedAtOnce else { return }
+      state.isReportedAtOnce = version != nil
       // A connection that replaces a lost one is the one that the response comes on.
-      if state.headAt == nil { state.connection = (isReused, now) }
+      if state.headAt == nil { state.connection = (isReused, version, now) }
     }
   }
 
@@ -182,7 +182,8 @@ final class AttemptObservation: Sendable {
       return AttemptSummary(
         number: number, outcome: outcome, status: state.status, sentBytes: sentBytes,
         receivedBytes: state.receivedBytes, connectTime: state.connection.map { $0.at - start },
-        isConnectionReused: state.connection?.isReused, firstByteTime: state.headAt.map { $0 - start },
+        isConnectionReused: state.connection?.isReused, httpVersion: state.connection?.version,
+        firstByteTime: state.headAt.map { $0 - start },
         bodyTime: state.headAt.map { now - $0 }, duration: now - start)
     }
   }

@@ -120,6 +120,8 @@ public struct AttemptSummary: Hashable, Sendable {
   public let connectTime: Duration?
   /// Whether the connection had already carried a request, if the transport reports it.
   public let isConnectionReused: Bool?
+  /// The version of HTTP that was spoken, such as `1.1`, if the transport reports it.
+  public let httpVersion: String?
   /// From the start to the head of the response.
   public let firstByteTime: Duration?
   /// From the head to the end.
@@ -130,7 +132,8 @@ public struct AttemptSummary: Hashable, Sendable {
   /// Makes a summary, to test an observer with.
   public init(
     number: Int = 1, outcome: RequestOutcome, status: Int? = nil, sentBytes: Int = 0, receivedBytes: Int = 0,
-    connectTime: Duration? = nil, isConnectionReused: Bool? = nil, firstByteTime: Duration? = nil,
+    connectTime: Duration? = nil, isConnectionReused: Bool? = nil, httpVersion: String? = nil,
+    firstByteTime: Duration? = nil,
     bodyTime: Duration? = nil, duration: Duration = .zero
   ) {
     self.number = number
@@ -140,6 +143,7 @@ public struct AttemptSummary: Hashable, Sendable {
     self.receivedBytes = receivedBytes
     self.connectTime = connectTime
     self.isConnectionReused = isConnectionReused
+    self.httpVersion = httpVersion
     self.firstByteTime = firstByteTime
     self.bodyTime = bodyTime
     self.duration = duration

@@ -31,8 +31,8 @@ package struct RequestContext: Sendable {
   package var sendGate: SendGate.Shared?
 
   /// Like `HTTPRequest.onConnected`, but called synchronously, on the transport's own thread, so that it always comes
-  /// before the response.
-  package var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
+  /// before the response, and with the version of HTTP, such as `1.1`.
+  package var onConnected: (@Sendable (_ isReused: Bool, _ version: String) -> Void)?
 
   /// Called with each account token, and the account it belongs to, under which a middleware sends the request, and with
   /// the name of the field that carries it.

@@ -63,13 +63,15 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// Writes the request of an exchange that has leased the connection, on the caller's thread. A body that comes from a
   /// file or a stream may make pauses, after which the loop has to flush.
   func start(_ exchange: SocketExchange, on loop: EventLoop? = nil) -> WritingOutcome {
-    let state = wire.withLock { wire in wire.map { (isUsable: $0.isUsable, isUsed: $0.http.isUsed) } }
+    let state = wire.withLock { wire in
+      wire.map { (isUsable: $0.isUsable, isUsed: $0.http.isUsed, version: $0.http.version) }
+    }
     // The loop has closed the connection, and takes care of the exchange.
     guard let state else { return .sent }
     guard state.isUsable else { return .dead(.cut("before a request was sent")) }
     // Without the lock, because observers have clocks of their own, which may be user code; and before any response can
     // arrive.
-    exchange.didConnect(isReused: state.isUsed)
+    exchange.didConnect(isReused: state.isUsed, version: state.version)
     let whenReady = exchange.request.upload.flatMap { $0.hasToWait ? flushing(on: loop) : nil }
     let (outcome, wakeTime) = wire.withLock { wire -> (WritingOutcome, Instant?) in
       guard let wire else { return (.sent, nil) }

@@ -266,27 +266,32 @@ struct ConnectionPool<
     return orphans
   }
 
-  /// Records that a connection could not be opened, and returns the exchange that is to fail for it: the one that has
-  /// waited longest, unless the other connections that are being opened suffice for all waiting exchanges.
+  /// Records that a connection could not be opened, and returns the exchanges that are to fail for it, unless the other
+  /// connections that are being opened suffice for all that wait: the one that has waited longest, or, if there is no open
+  /// connection that it could get a place on, as many as were to share the connection.
   ///
   /// If only this machine was short of something, none fails that can be helped: an idle connection is closed and this
   /// tried again, or the busy connections of the route will be available. See ``probe(_:)``, too.
   mutating func removeUnopened(
     _ connection: Connection, shortage: SystemError.Shortage?, _ effects: inout Effects
-  ) -> Exchange? {
-    guard let member = members[ObjectIdentifier(connection)], case .opening = member.phase else { return nil }
+  ) -> [Exchange] {
+    guard let member = members[ObjectIdentifier(connection)], case .opening = member.phase else { return [] }
     let group = member.group
     drop(member)
     defer {
       openConnections(&effects)
       forgetIfEmpty(group)
     }
-    if mayWait(group, for: shortage) { return nil }
-    guard group.expectedCapacity < group.waitingCount, let (exchange, _) = group.takeWaiting() else { return nil }
-    waitingCount -= 1
-    places[ObjectIdentifier(exchange)] = nil
+    if mayWait(group, for: shortage) { return [] }
+    let most = group.connectionCount > group.opening.count ? 1 : group.expectedLimit
+    var failing: [Exchange] = []
+    while failing.count < most, group.expectedCapacity < group.waitingCount, let (exchange, _) = group.takeWaiting() {
+      waitingCount -= 1
+      places[ObjectIdentifier(exchange)] = nil
+      failing.append(exchange)
+    }
     review(group)
-    return exchange
+    return failing
   }
 
   /// Removes the idle connections of a route that have not been used after `instant`.

@@ -7,6 +7,9 @@ import SystemBase
 ///
 /// A connection calls it under its lock, one call at a time.
 protocol HTTPConnection: AnyObject {
+  /// The version of HTTP for observers, as in RFC 9110, section 2.5, without a needless minor number: `1.1` or `2`.
+  var version: String { get }
+
   /// How many exchanges it carries at a time, at most, when it is opened; see ``ConnectionEvent/limit(_:)``, too.
   var limit: Int { get }
 

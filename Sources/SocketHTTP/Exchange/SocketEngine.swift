@@ -49,7 +49,7 @@ final class SocketEngine: Sendable {
 
     /// The route that an exchange takes: its own, or the one without HTTP/2.
     func route(of exchange: SocketExchange) -> Route {
-      guard !http1Routes.isEmpty, http1Routes.contains(exchange.route) else { return exchange.route }
+      guard http1Routes.contains(exchange.route) else { return exchange.route }
       var route = exchange.route
       route.allowsHTTP2 = false
       return route
@@ -168,9 +168,13 @@ final class SocketEngine: Sendable {
     // The server may be closing a connection that has been idle: a request on it can be lost, and must then be sent
     // again (RFC 9112, section 9.3.1).
     let oldest = exchange.request.isReplayable ? 0 : max(now.nanoseconds - idleTimeUnlessReplayable, 0)
+    let since = Instant(nanoseconds: oldest)
+    // A copy of a route costs a fifth of a lease.
+    guard !state.http1Routes.isEmpty else {
+      return state.pool.lease(exchange, exchange.route, usedSince: since, isStream: exchange.isStream, &effects)
+    }
     return state.pool.lease(
-      exchange, state.route(of: exchange), usedSince: Instant(nanoseconds: oldest), isStream: exchange.isStream,
-      &effects)
+      exchange, state.route(of: exchange), usedSince: since, isStream: exchange.isStream, &effects)
   }
 
   /// Cancels an exchange, unless it has ended.
@@ -274,15 +278,15 @@ final class SocketEngine: Sendable {
   func didFailToOpen(_ connection: Connection, _ error: RequestError) {
     var effects = Pool.Effects()
     let cause = error.cause as? SystemError
-    let (exchange, beginsToProbe, loop) = state.withLock { state in
+    let (exchanges, beginsToProbe, loop) = state.withLock { state in
       if let cause, cause.isShortage { state.shortage = cause }
-      let exchange = state.pool.removeUnopened(connection, shortage: cause?.shortage, &effects)
+      let exchanges = state.pool.removeUnopened(connection, shortage: cause?.shortage, &effects)
       let beginsToProbe = state.pool.isShort && !state.isProbing
       if beginsToProbe { state.isProbing = true }
-      return (exchange, beginsToProbe, state.loop)
+      return (exchanges, beginsToProbe, state.loop)
     }
     if let loop {
-      if let exchange { loop.deliver(to: exchange.mailbox) { exchange.fail(error) } }
+      for exchange in exchanges { loop.deliver(to: exchange.mailbox) { exchange.fail(error) } }
       perform(effects, on: loop)
       if beginsToProbe { scheduleProbe(1, on: loop) }
     }

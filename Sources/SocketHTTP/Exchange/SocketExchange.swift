@@ -164,10 +164,10 @@ final class SocketExchange: @unchecked Sendable {
 
   // MARK: - Delivery
 
-  /// Reports the connection that the request is sent on.
-  func didConnect(isReused: Bool) {
+  /// Reports the connection that the request is sent on, and the version of HTTP that it speaks.
+  func didConnect(isReused: Bool, version: String) {
     isOnSilentConnection.store(isReused, ordering: .relaxed)
-    request.context.onConnected?(isReused)
+    request.context.onConnected?(isReused, version)
     // Not synchronously, because this may be the loop's thread.
     if let onConnected = request.onConnected { DispatchQueue.global().async { onConnected(isReused) } }
   }

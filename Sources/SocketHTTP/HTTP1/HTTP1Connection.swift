@@ -35,6 +35,7 @@ final class HTTP1Connection: HTTPConnection {
   /// delivered in one go.
   private static let largestDelivery = 64 << 10
 
+  var version: String { "1.1" }
   var limit: Int { 1 }
   var isSequential: Bool { true }
   var wakeTime: Instant? { nil }

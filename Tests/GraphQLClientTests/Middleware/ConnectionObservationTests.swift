@@ -66,6 +66,7 @@ struct ConnectionObservationTests {
     for _ in 0..<2 { _ = try await Ping().post(on: client).value }
     #expect(server.log.value.connections.count == 1)
     #expect(summaries.map(\.isConnectionReused) == [false, true])
+    #expect(summaries.map(\.httpVersion) == ["1.1", "1.1"])
     for summary in summaries {
       let connectTime = try #require(summary.connectTime)
       let firstByteTime = try #require(summary.firstByteTime)
@@ -111,5 +112,6 @@ struct ConnectionObservationTests {
     #expect(summaries.map(\.outcome.label) == ["cannot connect"])
     #expect(summaries[0].connectTime == nil)
     #expect(summaries[0].isConnectionReused == nil)
+    #expect(summaries[0].httpVersion == nil)
   }
 }

@@ -60,6 +60,43 @@ import Testing
     #expect(connection !== second)
   }
 
+  @Test func `the first connection of a route is expected to carry what is said, and its failure is shared`() throws {
+    let pool = PoolDriver(perRoute: 8, total: 8, expectedLimit: 3)
+    let waiting = exchanges(5)
+    for exchange in waiting { #expect(pool.lease(exchange, "a") == nil) }
+    let opening = pool.effects.opening
+    #expect(opening.count == 2)
+    // Those that the other connection is opened for wait for that.
+    #expect(
+      pool.failAll(opening: opening[0]).map { ObjectIdentifier($0) } == waiting[..<2].map { ObjectIdentifier($0) })
+    #expect(
+      pool.failAll(opening: opening[1]).map { ObjectIdentifier($0) } == waiting[2...].map { ObjectIdentifier($0) })
+    #expect(pool.isEmpty)
+  }
+
+  @Test func `with a connection that is open, one that fails to open fails one exchange alone`() throws {
+    let pool = PoolDriver(perRoute: 8, total: 8)
+    _ = try connection(3, carrying: exchanges(3), in: pool)
+    let waiting = exchanges(3)
+    for exchange in waiting { #expect(pool.lease(exchange, "a") == nil) }
+    let failing = pool.failAll(opening: try #require(pool.takeOpening()))
+    #expect(failing.map { ObjectIdentifier($0) } == [ObjectIdentifier(waiting[0])])
+  }
+
+  @Test func `an exchange that is postponed is known, and has no place until it is resumed`() throws {
+    let pool = PoolDriver()
+    let (exchange, cancelled) = (Exchange(), Exchange())
+    pool.postpone(exchange)
+    pool.postpone(cancelled)
+    #expect(!pool.isEmpty)
+    #expect(pool.exchangesInFlight == 0)
+    #expect(pool.cancel(cancelled))
+    #expect(!pool.resume(cancelled))
+    #expect(pool.resume(exchange))
+    #expect(!pool.resume(exchange))
+    #expect(pool.isEmpty)
+  }
+
   @Test func `a connection that carries something is preferred to one that is idle`() throws {
     let pool = PoolDriver(perRoute: 2, total: 2)
     let (first, second) = (exchanges(1), exchanges(1))

@@ -85,7 +85,7 @@ import Testing
     let connection = connection(channel)
     let isTold = Locked(false)
     var request = try HTTPRequest(method: .get, url: url("http://h/"))
-    request.context.onConnected = { _ in
+    request.context.onConnected = { _, _ in
       isTold.withLock { $0 = true }
       // What the loop does when the socket is ready.
       _ = connection.wire.withLock { $0?.write() }

@@ -18,8 +18,9 @@ final class PoolDriver {
   private var pool: Pool
   var effects = Pool.Effects()
 
-  init(perRoute: Int = 2, total: Int = 3, streams: Int = 2) {
-    pool = Pool(limits: .init(perRoute: perRoute, total: total, streamsPerRoute: streams)) { Connection(route: $0) }
+  init(perRoute: Int = 2, total: Int = 3, streams: Int = 2, expectedLimit: Int = 1) {
+    let limits = Pool.Limits(perRoute: perRoute, total: total, streamsPerRoute: streams)
+    pool = Pool(limits: limits, expectedLimit: { _ in expectedLimit }) { Connection(route: $0) }
   }
 
   var counts: SocketTransport.Statistics.Counts {
@@ -47,9 +48,14 @@ final class PoolDriver {
   func cancel(_ exchange: Exchange, isSilent: Bool = false) -> Bool {
     pool.cancel(exchange, isSilent: isSilent, &effects)
   }
+  func postpone(_ exchange: Exchange) { pool.postpone(exchange) }
+  func resume(_ exchange: Exchange) -> Bool { pool.resume(exchange) }
   func remove(_ connection: Connection) -> Pool.Orphan? { removeAll(connection).first }
   func removeAll(_ connection: Connection) -> [Pool.Orphan] { pool.remove(connection, &effects) }
   func removeUnopened(_ connection: Connection, shortage: SystemError.Shortage? = nil) -> Exchange? {
+    failAll(opening: connection, shortage: shortage).first
+  }
+  func failAll(opening connection: Connection, shortage: SystemError.Shortage? = nil) -> [Exchange] {
     pool.removeUnopened(connection, shortage: shortage, &effects)
   }
   /// The connection that was to be opened last.

@@ -23,6 +23,7 @@ import TestSupport
 /// gives the connection up after another silence of that length.
 final class LineConnection: HTTPConnection {
   let limit: Int
+  let version = "lines"
   let isSequential = false
   private(set) var isUsed = false
 

@@ -80,6 +80,7 @@ import Testing
     }
     var configuration = SocketTransport.Configuration()
     configuration.httpVersions = .priorKnowledge
+    configuration.idleTimeUnlessReplayable = .seconds(60)
     let transport = SocketTransport(
       configuration: configuration,
       makeHTTP: { version in

@@ -91,6 +91,34 @@ import Testing
     #expect(slow.log.value.text == "abc")
   }
 
+  @Test func `the parts of many exchanges come whole and in order, and all of their credit is given back`() async throws
+  {
+    let (count, parts) = (20, 200)
+    let lines = (0..<parts).flatMap { part in (1...count).map { "part \($0) \($0).\(part),\n" } }
+    let server = try ScriptedServer(
+      Array(repeating: .readRequest, count: count) + [
+        .send(lines.joined() + (1...count).map { "end \($0) .\n" }.joined()), .forever([.readRequest]),
+      ])
+    let transport = transport(limit: count)
+    let texts = await withTaskGroup(of: String?.self) { group in
+      for _ in 0..<count {
+        group.addTask {
+          guard let response = try? await transport.response(to: .to(server)) else { return nil }
+          return String(decoding: response.body, as: UTF8.self)
+        }
+      }
+      return await group.reduce(into: Set<String?>()) { $0.insert($1) }
+    }
+    let expected = (1...count).map { number in (0..<parts).map { "\(number).\($0)," }.joined() + "." }
+    #expect(texts == Set(expected))
+    let total = expected.reduce(0) { $0 + $1.utf8.count - 1 }
+    try await server.log.wait(for: "all credit", within: .seconds(20)) { log in
+      log.requests.compactMap { Int($0.target.split(separator: "/").dropFirst().first ?? "") }.reduce(0, +) >= total
+    }
+    let credit = server.requests.compactMap { Int($0.target.split(separator: "/").dropFirst().first ?? "") }
+    #expect(credit.reduce(0, +) == total)
+  }
+
   @Test func `T6: an exchange is not idle while its observer is slow, and is again afterwards`() async throws {
     let server = try ScriptedServer([
       .readRequest, .send("part 1 a\n"), .readRequest, .send("part 1 b\n"), .forever([.readRequest]),
