@@ -96,7 +96,7 @@ struct ConnectionPool<
     group.streamCount + group.waitingStreamCount < limits.streamsPerRoute
   }
 
-  /// Returns a connection that has room, the one that was used last; if there is none, or it was last used before
+  /// Returns a connection that has room, the one that was used last; if there is none, or it is idle and was last used before
   /// `oldestUse`, the exchange waits.
   mutating func lease(
     _ exchange: Exchange, _ route: Route, usedSince oldestUse: Instant, isStream: Bool = false,

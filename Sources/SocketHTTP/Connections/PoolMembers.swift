@@ -177,10 +177,10 @@ extension ConnectionPool {
       opening.append(member)
     }
 
-    /// The member with room that was used last, unless that was before `instant`: one that carries something, so that the
-    /// others may become old.
+    /// The member with room that was used last: one that carries something, so that the others may become old, or else one
+    /// that has not been idle since `instant` or longer.
     func withRoom(usedSince instant: Instant) -> Member? {
-      if let member = spare.last, member.lastUse >= instant { return member }
+      if let member = spare.last { return member }
       guard let member = idle.last, member.lastUse >= instant else { return nil }
       return member
     }

@@ -110,6 +110,20 @@ import Testing
     #expect(pool.counts == .init(idle: 1, busy: 1))
   }
 
+  @Test func `T10: a connection that carries something is not idle, however long ago a response came`() throws {
+    let pool = PoolDriver(perRoute: 2, total: 2)
+    let carried = exchanges(1)
+    let connection = try connection(4, carrying: carried, in: pool)
+    let (early, late) = (Instant(nanoseconds: 9), Instant(nanoseconds: 99))
+    let other = Exchange()
+    #expect(pool.lease(other, "a", usedSince: late) === connection)
+    for exchange in [carried[0], other] {
+      #expect(pool.finish(exchange, on: connection))
+      #expect(pool.makeAvailable(connection, at: early, until: end) == nil)
+    }
+    #expect(pool.lease(Exchange(), "a", usedSince: late) == nil)
+  }
+
   @Test func `a raised limit serves those that wait, and a lowered one takes none until others have ended`() throws {
     let pool = PoolDriver(perRoute: 1, total: 1)
     let carried = exchanges(3)
