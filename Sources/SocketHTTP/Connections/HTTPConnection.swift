@@ -22,10 +22,11 @@ protocol HTTPConnection: AnyObject {
 
   // MARK: - Writing
 
-  /// Begins an exchange. `whenReady` is called once there are more bytes of an upload that had none.
+  /// Begins an exchange. `whenReady` is called once there are more bytes of an upload that had none. It may have been given
+  /// its place before a `limit` came that leaves none: then it is `lost`, and `didFlush` returns true.
   func begin(_ exchange: SocketExchange, whenReady: (@Sendable () -> Void)?)
 
-  /// Ends one exchange of several, which was cancelled: no further event is about it.
+  /// Ends one exchange of several, which was cancelled: no further event is about it. It may have ended meanwhile.
   func cancel(_ exchange: SocketExchange)
 
   /// Calls a closure with the next bytes to send, in two consecutive pieces either of which may be empty; `nil` if there
@@ -43,7 +44,8 @@ protocol HTTPConnection: AnyObject {
 
   // MARK: - Reading
 
-  /// Takes bytes that have arrived; throws if the connection is of no use any more.
+  /// Takes bytes that have arrived; throws if the connection is of no use any more. If several exchanges share it, what there
+  /// is to send by then goes out before it is closed.
   func receive(_ bytes: UnsafeRawBufferPointer) throws(RequestError)
 
   /// Records that the peer sends nothing more; throws if that cuts an exchange off.

@@ -17,7 +17,24 @@ final class ExchangeBacklog: Sendable {
     var end: (@Sendable () -> Void)?
     var isTaken = false
     var isOver = false
+
+    /// Adds a part; a small piece of the body is copied to the one before it, since each part takes memory of its own.
+    mutating func append(_ part: HTTPResponsePart) {
+      if case .body(let piece) = part, case .body(var last)? = parts.last,
+        last.count + piece.count <= ExchangeBacklog.largestJoined
+      {
+        // So that only one refers to the bytes, and they are not copied.
+        parts.removeLast()
+        last.append(piece)
+        parts.append(.body(last))
+      } else {
+        parts.append(part)
+      }
+    }
   }
+
+  /// How many bytes small pieces are collected to.
+  private static let largestJoined = 4 << 10
 
   private let state = Locked(State())
 
@@ -25,7 +42,7 @@ final class ExchangeBacklog: Sendable {
   func add(_ item: Item) -> Bool {
     state.withLock { state in
       switch item {
-      case .parts(let parts): state.parts += parts
+      case .parts(let parts): for part in parts { state.append(part) }
       case .end(let end): state.end = end
       }
       defer { state.isTaken = true }

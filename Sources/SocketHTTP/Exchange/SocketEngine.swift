@@ -86,6 +86,9 @@ final class SocketEngine: Sendable {
   let tls: TLSPreparation
   /// How many streams there may be from one server.
   let mostStreams: Int
+  /// How many exchanges a connection is expected to carry that speaks HTTP/2: servers are advised to allow no fewer (RFC 9113,
+  /// section 6.5.2).
+  private static let usualHTTP2Limit = 100
   private let idleTime: Duration
   /// How long, in nanoseconds, a connection may have been idle to carry a request that is not replayable.
   private let idleTimeUnlessReplayable: Int64
@@ -118,7 +121,10 @@ final class SocketEngine: Sendable {
       perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1),
       streamsPerRoute: mostStreams)
     state = Locked(
-      State(pool: Pool(limits: limits, expectedLimit: { $0.allowsHTTP2 ? 100 : 1 }) { Connection(route: $0) }))
+      State(
+        pool: Pool(limits: limits, expectedLimit: { $0.allowsHTTP2 ? Self.usualHTTP2Limit : 1 }) {
+          Connection(route: $0)
+        }))
   }
 
   // MARK: - Exchanges, from any thread
