@@ -36,7 +36,7 @@ enum BodyFraming: Equatable {
 
   /// The length, on which all fields must agree. An only field that is empty counts as none: the body then ends with
   /// the connection, and nothing can follow it.
-  private static func length(of headers: HTTPHeaders) throws(RequestError) -> Int? {
+  static func length(of headers: HTTPHeaders) throws(RequestError) -> Int? {
     var length: Int?
     let lengths = headers.indices.filter { headers[$0].hasName("Content-Length") }
     if lengths.count == 1, headers[lengths[0]].value.isEmpty, !headers.contains("Transfer-Encoding") { return nil }

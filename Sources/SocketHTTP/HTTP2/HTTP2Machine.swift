@@ -1,0 +1,526 @@
+import HTTPClientCore
+import Streams
+import SystemBase
+
+/// The client's side of an HTTP/2 connection (RFC 9113): a state machine that turns requests into bytes, and bytes into
+/// events. It knows nothing about sockets, and never waits.
+///
+/// What it keeps is limited, whatever the server sends: one frame and one block of fields, two tables of HPACK, bodies up
+/// to the connection's window until they are consumed, and a few words for each stream that the caller has opened.
+struct HTTP2Machine: ~Copyable {
+  private let configuration: HTTP2Configuration
+  private var reader = HTTP2FrameReader()
+  private var writer = HTTP2FrameWriter()
+  private var decoder: HPACKDecoder
+  private var encoder = HPACKEncoder()
+  /// Memory for the block of a request's head.
+  private var block: [UInt8] = []
+
+  private var streams = HTTP2StreamTable()
+  private var events = HTTP2EventQueue()
+  private var nextStream: UInt32
+  /// How many streams are open: those that count for the server's limit (section 5.1.2).
+  private(set) var openCount = 0
+  /// How many streams have something of their request waiting.
+  private var waitingCount = 0
+  /// The stream that has sent DATA last.
+  private var lastSender: UInt32 = 0
+
+  private(set) var peer = PeerSettings()
+  private var sendWindow = 65_535
+  private var window: ReceiveWindow
+  private var flood = FloodGuard()
+  /// Frames that were written in answer to others, since what was written before these was sent.
+  private var answers = (count: 0, start: 0)
+  /// Whether the server has not acknowledged the settings yet (section 6.5.3).
+  private(set) var awaitsAcknowledgement = true
+  private var pings: [UInt64] = []
+  private var lastPing: UInt64 = 0
+
+  /// Set once the server, or `shutDown`, has closed the connection to new streams.
+  private(set) var isGoingAway = false
+  /// The error with which the connection has ended.
+  private(set) var failure: HTTP2ConnectionError?
+
+  /// How many bytes are written ahead of what is taken, so that a head or an answer need not wait for long.
+  private static let writtenAhead = 64 << 10
+  /// The size of DATA frames at most, so that the streams take turns.
+  private static let largestData = 16 << 10
+  /// How many answers may wait to be sent: a server that asks for them must read them.
+  private static let mostAnswers = 1000
+  private static let mostPings = 16
+  private static let lastStream = UInt32(Int32.max)
+
+  /// Begins a connection: the preface, the settings and the connection's window are to be sent first (section 3.4). The
+  /// identifier of its first stream must be odd.
+  init(_ configuration: HTTP2Configuration = HTTP2Configuration(), firstStream: UInt32 = 1) {
+    var configuration = configuration
+    // Section 6.9.2: the connection's window begins with this size, and is changed by WINDOW_UPDATE alone.
+    configuration.connectionWindow = min(max(configuration.connectionWindow, 65_535), PeerSettings.largestWindow)
+    configuration.streamWindow = min(max(configuration.streamWindow, 1), PeerSettings.largestWindow)
+    self.configuration = configuration
+    nextStream = firstStream
+    let (limits, target) = (configuration.limits, configuration.connectionWindow)
+    decoder = HPACKDecoder(listLimit: limits.head, fieldLimit: limits.fields)
+    writer.writePreface()
+    var settings: [(identifier: UInt16, value: UInt32)] = [
+      (HTTP2Setting.enablePush, 0),
+      (HTTP2Setting.initialWindowSize, UInt32(clamping: configuration.streamWindow)),
+      (HTTP2Setting.maximumHeaderListSize, UInt32(clamping: limits.head)),
+    ]
+    if configuration.headerTableSize != HPACK.defaultTableSize {
+      settings.append((HTTP2Setting.headerTableSize, UInt32(clamping: configuration.headerTableSize)))
+    }
+    writer.writeSettings(settings)
+    window = ReceiveWindow(target: target, initial: target)
+    if target > 65_535 { writer.writeWindowUpdate(0, increment: target - 65_535) }
+  }
+
+  // MARK: - Requests
+
+  /// How many streams may be opened now.
+  var room: Int {
+    guard failure == nil, !isGoingAway, nextStream <= Self.lastStream else { return 0 }
+    return max(0, peer.maximumStreams - openCount)
+  }
+
+  /// Opens a stream with the head of a request; `isEnd` says that it has no body. Returns the stream's identifier, or
+  /// `nil` if there is no room for one. For a protocol on it, `peer.allowsConnectProtocol` must be set (RFC 8441).
+  mutating func open(_ head: HTTP2RequestHead, isEnd: Bool) -> UInt32? {
+    guard room > 0 else { return nil }
+    let id = nextStream
+    nextStream += 2
+    openCount += 1
+    streams.append(
+      HTTP2Stream(
+        id: id, head, isEnd: isEnd, start: writer.writtenCount, sendWindow: peer.initialWindow,
+        receiveWindow: configuration.streamWindow))
+    block.removeAll(keepingCapacity: true)
+    head.encode(with: &encoder, into: &block)
+    block.withUnsafeBytes { writer.writeHeaders(id, $0, isEnd: isEnd, largestFrame: peer.largestFrame) }
+    if nextStream > Self.lastStream { events.append(.limit(0)) }
+    return id
+  }
+
+  /// Takes the next bytes of a request's body, and whether they are the last ones. They wait here for room in the
+  /// windows, so give more only once `progress` has few of them left. Bytes for a stream that has ended are dropped.
+  mutating func send(_ data: Data, on stream: UInt32, isEnd: Bool) {
+    guard failure == nil, let index = streams.index(of: stream), !streams[index].isRequestWhole else { return }
+    let wasWaiting = streams[index].isWaiting
+    streams[index].queue(data)
+    streams[index].isRequestWhole = isEnd
+    if !wasWaiting, streams[index].isWaiting { waitingCount += 1 }
+  }
+
+  /// How far a request has come; `nil` if its stream has ended.
+  func progress(of stream: UInt32) -> HTTP2Progress? {
+    streams.index(of: stream).map { index in
+      HTTP2Progress(
+        hasLeft: writer.takenCount > streams[index].start, queued: streams[index].queuedCount,
+        written: streams[index].sentCount, isWritten: streams[index].isRequestSent)
+    }
+  }
+
+  /// The streams that have not ended, in the order in which they were opened.
+  var unfinishedStreams: [UInt32] { streams.streams.lazy.filter { $0.response != .ended }.map(\.id) }
+
+  /// Ends a stream that nobody is interested in any more, and drops its events.
+  mutating func cancel(_ stream: UInt32) {
+    guard let index = streams.index(of: stream) else { return }
+    events.removeAll(of: stream)
+    end(at: index, .cancel)
+  }
+
+  /// Records that so many bytes of a body were read: the server may send more. What nobody reads keeps it from sending,
+  /// the stream first, and all others once that is as much as the connection's window.
+  mutating func consumed(_ count: Int, on stream: UInt32) {
+    guard failure == nil, let index = streams.index(of: stream) else { return }
+    let count = min(max(count, 0), streams[index].unconsumed)
+    streams[index].unconsumed -= count
+    free(count)
+    if streams[index].response == .ended {
+      if streams[index].isClosed, streams[index].unconsumed == 0 { streams.remove(at: index) }
+    } else if let increment = streams[index].window.free(count) {
+      writer.writeWindowUpdate(stream, increment: increment)
+    }
+  }
+
+  /// Asks the server for a sign of life; returns the number that comes with the event of its answer, or `nil` if it has not
+  /// answered many others.
+  mutating func ping() -> UInt64? {
+    guard failure == nil, pings.count < Self.mostPings else { return nil }
+    lastPing &+= 1
+    pings.append(lastPing)
+    writer.writePing(lastPing, isAcknowledgement: false)
+    return lastPing
+  }
+
+  /// Says that no more streams will be opened, and why. Those that are open go on.
+  mutating func shutDown(_ code: HTTP2ErrorCode = .noError) {
+    guard failure == nil, !isGoingAway else { return }
+    isGoingAway = true
+    writer.writeGoAway(code, text: "")
+    events.append(.limit(0))
+  }
+
+  // MARK: - Output
+
+  /// Calls a closure with the next bytes to send; returns `nil` if there are none.
+  mutating func withOutput<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+    writeData()
+    let bytes = writer.bytes
+    return bytes.isEmpty ? nil : body(bytes)
+  }
+
+  /// Records that so many of the bytes were taken.
+  mutating func didWrite(_ count: Int) {
+    writer.removeFirst(count)
+  }
+
+  /// Writes DATA, a frame of each stream in turn that has some and whose windows have room.
+  private mutating func writeData() {
+    guard failure == nil else { return }
+    while waitingCount > 0, writer.count < Self.writtenAhead {
+      let limit = min(Self.largestData, peer.largestFrame, sendWindow)
+      guard let (index, count) = nextSender(within: limit) else { return }
+      let written = streams[index].write(count, to: &writer)
+      sendWindow -= written
+      // The server answers DATA with WINDOW_UPDATE.
+      flood.credit(written + FloodGuard.frame)
+      lastSender = streams[index].id
+      if !streams[index].isWaiting { waitingCount -= 1 }
+      if streams[index].isClosed { close(at: index) }
+    }
+  }
+
+  /// The stream whose turn it is, and how many bytes it may send.
+  private func nextSender(within limit: Int) -> (index: Int, count: Int)? {
+    let all = streams.streams
+    let start = all.partitioningIndex { $0.id > lastSender }
+    for offset in 0..<all.count {
+      let index = start + offset < all.count ? start + offset : start + offset - all.count
+      if let count = all[index].nextCount(within: limit) { return (index, count) }
+    }
+    return nil
+  }
+
+  // MARK: - Input
+
+  /// Removes and returns the next event.
+  mutating func nextEvent() -> HTTP2Event? { events.popFirst() }
+
+  /// Takes bytes that have arrived. Throws an error after which the connection is of no use; it says so to the server,
+  /// too, if the output is still sent. Streams that are unfinished then get no event for it.
+  mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: Instant) throws(HTTP2ConnectionError) {
+    if let failure { throw failure }
+    do throws(HTTP2ConnectionError) {
+      flood.pass(now)
+      var input = bytes
+      while let frame = try reader.next(&input) { try receive(frame) }
+      guard !writer.hasFailed else { throw HTTP2ConnectionError(.internalError, "there is no memory for a frame") }
+    } catch {
+      failure = error
+      writer.writeGoAway(error.code, text: error.reason)
+      throw error
+    }
+  }
+
+  /// Records that the server sends nothing more; returns whether that cuts anything off.
+  mutating func receiveEnd() -> Bool {
+    isGoingAway = true
+    return failure == nil && (!peer.haveArrived || !reader.isBetweenFrames || !unfinishedStreams.isEmpty)
+  }
+
+  private mutating func receive(_ frame: HTTP2Frame) throws(HTTP2ConnectionError) {
+    switch frame {
+    case .data(let piece): try receive(piece)
+    case .headers(let stream, let block, let isEnd): try receive(try decoder.decode(block), on: stream, isEnd)
+    case .reset(let stream, let code): try receive(code, on: stream)
+    case .settings(let payload): try receive(settings: payload)
+    case .settingsAcknowledgement:
+      try flood.charge()
+      if awaitsAcknowledgement { decoder.setTableLimit(configuration.headerTableSize) }
+      awaitsAcknowledgement = false
+    case .ping(let payload):
+      try answer()
+      writer.writePing(payload, isAcknowledgement: true)
+    case .pong(let payload):
+      try flood.charge()
+      guard let place = pings.firstIndex(of: payload) else { break }
+      pings.remove(at: place)
+      events.append(.pong(payload))
+    case .goAway(let last, let code, let text):
+      try flood.charge()
+      goAway(last, code, String(decoding: text.prefix(256), as: UTF8.self))
+    case .windowUpdate(let stream, let increment): try receive(increment: increment, on: stream)
+    case .ignored: try flood.charge()
+    }
+  }
+
+  /// Counts a frame that has to be answered.
+  private mutating func answer() throws(HTTP2ConnectionError) {
+    try flood.charge()
+    if writer.takenCount > answers.start { answers = (0, writer.writtenCount) }
+    answers.count += 1
+    guard answers.count <= Self.mostAnswers else { throw .flood("it does not read what it asks for") }
+  }
+
+  private mutating func receive(settings payload: UnsafeRawBufferPointer) throws(HTTP2ConnectionError) {
+    try answer()
+    try flood.charge(payload.count * 16)
+    let old = peer
+    try peer.apply(payload)
+    encoder.setTableLimit(peer.headerTableSize)
+    // Section 6.9.2.
+    let difference = peer.initialWindow - old.initialWindow
+    if difference != 0 {
+      for index in streams.streams.indices {
+        streams[index].sendWindow += difference
+        guard streams[index].sendWindow <= PeerSettings.largestWindow else {
+          throw .flowControl("it sets a window by which another becomes too large")
+        }
+      }
+    }
+    writer.writeSettingsAcknowledgement()
+    if peer.maximumStreams != old.maximumStreams, !isGoingAway, nextStream <= Self.lastStream {
+      events.append(.limit(peer.maximumStreams))
+    }
+  }
+
+  /// Section 6.9.
+  private mutating func receive(increment: Int, on stream: UInt32) throws(HTTP2ConnectionError) {
+    try flood.charge(FloodGuard.frame / 4)
+    guard stream != 0 else {
+      guard increment > 0 else { throw .protocolError("it gives the connection's window 0 bytes") }
+      sendWindow += increment
+      guard sendWindow <= PeerSettings.largestWindow else { throw .flowControl("the connection's window is too large") }
+      return
+    }
+    guard let index = streams.index(of: stream), !streams[index].isClosed else { return try checkNotIdle(stream) }
+    streams[index].sendWindow += increment
+    if increment == 0 {
+      fail(at: index, .protocolError, .malformed("it gives a stream's window 0 bytes"))
+    } else if streams[index].sendWindow > PeerSettings.largestWindow {
+      fail(at: index, .flowControlError, .malformed("a stream's window is too large"))
+    }
+  }
+
+  /// Section 6.8. It may come twice: the first time with the greatest number, as a warning.
+  private mutating func goAway(_ last: UInt32, _ code: HTTP2ErrorCode, _ text: String) {
+    if !isGoingAway { events.append(.limit(0)) }
+    isGoingAway = true
+    events.append(.goAway(lastStream: last, code, text: text))
+    for index in streams.streams.indices.reversed() {
+      let id = streams[index].id
+      guard id > last else { break }
+      // What it has answered it has taken, whatever it says.
+      guard streams[index].response == .head, streams[index].interimResponses == 0 else { continue }
+      remove(at: index)
+      events.append(.reset(stream: id, HTTP2Reset(code: code, cause: .goAway)))
+    }
+  }
+
+  /// Section 6.4.
+  private mutating func receive(_ code: HTTP2ErrorCode, on stream: UInt32) throws(HTTP2ConnectionError) {
+    guard let index = streams.index(of: stream) else {
+      try flood.charge()
+      return try checkNotIdle(stream)
+    }
+    // Section 8.1: a response that is whole counts, whether or not the server wants the rest of the request.
+    if streams[index].response == .ended {
+      if !streams[index].isClosed {
+        stopRequest(at: index)
+        close(at: index)
+      }
+      return
+    }
+    remove(at: index)
+    events.append(.reset(stream: stream, HTTP2Reset(code: code, cause: .peer)))
+  }
+
+  /// Section 5.1.1: the server opens no streams, and knows those that the client has opened.
+  private func checkNotIdle(_ stream: UInt32) throws(HTTP2ConnectionError) {
+    guard stream & 1 == 1, stream < nextStream else { throw .protocolError("a frame has a stream that was not opened") }
+  }
+
+  // MARK: - Responses
+
+  /// The place of the stream that something of a response belongs to; `nil` if it was reset. Counts `count` bytes of it.
+  private mutating func index(
+    ofResponse stream: UInt32, count: Int = 0
+  ) throws(HTTP2ConnectionError) -> Int? {
+    if let index = streams.index(of: stream), streams[index].response != .ended { return index }
+    try checkNotIdle(stream)
+    guard streams.index(of: stream) == nil, case .reset(let isWithin) = streams.receive(count, onClosed: stream) else {
+      // Section 5.1.
+      throw HTTP2ConnectionError(.streamClosed, "it sends something behind the end of a response")
+    }
+    guard isWithin else { throw .flowControl("it sends more on a stream than was allowed") }
+    if count == 0 { try flood.charge() }
+    return nil
+  }
+
+  private mutating func receive(
+    _ fields: ReceivedFields, on stream: UInt32, _ isEnd: Bool
+  ) throws(HTTP2ConnectionError) {
+    if fields.isTooLarge { try flood.charge(16 * FloodGuard.frame) }
+    guard let index = try index(ofResponse: stream) else { return }
+    guard !fields.isTooLarge else {
+      return fail(at: index, .cancel, .tooLarge(configuration.limits.head))
+    }
+    var isInterim = false
+    do throws(HTTP2StreamError) {
+      if streams[index].response == .head {
+        isInterim = try receiveHead(HTTPResponseHead(fields), at: index, isEnd)
+      } else {
+        guard isEnd else { throw .malformed("the stream does not end with its trailers") }
+        let trailers = try HTTPHeaders(trailers: fields)
+        try checkLength(at: index)
+        if !trailers.isEmpty { events.append(.trailers(stream: stream, trailers)) }
+      }
+    } catch {
+      return fail(at: index, error.code, .malformed(error.reason))
+    }
+    if isInterim { try flood.charge() } else { flood.credit(16 * FloodGuard.frame) }
+    if isEnd { endResponse(at: index) }
+  }
+
+  /// Takes a head; returns whether it is that of an interim response.
+  private mutating func receiveHead(
+    _ head: HTTPResponseHead, at index: Int, _ isEnd: Bool
+  ) throws(HTTP2StreamError) -> Bool {
+    let id = streams[index].id
+    if head.status < 200 {
+      guard !isEnd, head.status != 101 else {
+        throw .malformed("an interim response ends the stream, or switches protocols")
+      }
+      streams[index].interimResponses += 1
+      let limit = configuration.limits.interimResponses
+      guard streams[index].interimResponses <= limit else {
+        throw HTTP2StreamError(.enhanceYourCalm, "more than \(limit) interim responses came")
+      }
+      events.append(.informational(stream: id, head))
+      return true
+    }
+    // Section 8.1.1; the length of a tunnel means nothing (RFC 9110, section 9.3.6).
+    if !head.mayHaveBody(toHead: streams[index].isHead) {
+      streams[index].hasNoBody = true
+    } else if !(streams[index].isConnect && head.isSuccess) {
+      streams[index].expectedCount = try head.contentLength()
+    }
+    streams[index].response = .body
+    if isEnd { try checkLength(at: index) }
+    events.append(.head(stream: id, head))
+    return false
+  }
+
+  private mutating func receive(_ piece: DataPiece) throws(HTTP2ConnectionError) {
+    if piece.isEmptyFrame, !piece.isEnd { try flood.charge() }
+    let count = piece.bytes.count + piece.padding
+    guard window.receive(count, left: piece.left) else {
+      throw .flowControl("it sends more on the connection than was allowed")
+    }
+    guard let index = try index(ofResponse: piece.stream, count: count) else { return free(count) }
+    guard streams[index].window.receive(count, left: piece.left) else {
+      free(count)
+      return fail(at: index, .flowControlError, .malformed("it is larger than the stream's window allowed"))
+    }
+    // Counted before anything fails, so that the connection gets it back.
+    streams[index].unconsumed += count
+    streams[index].receivedCount += piece.bytes.count
+    do throws(HTTP2StreamError) {
+      guard streams[index].response == .body else { throw .malformed("its body comes before its head") }
+      guard !streams[index].hasNoBody || piece.bytes.count + piece.contentLeft == 0 else {
+        throw .malformed("it has a body, which it must not have")
+      }
+      let announced = streams[index].receivedCount + piece.contentLeft
+      guard announced <= streams[index].expectedCount ?? .max else {
+        throw .malformed("its body is longer than its content-length")
+      }
+      if !piece.bytes.isEmpty { events.append(piece.bytes, of: piece.stream, last: &streams[index].lastData) }
+      if piece.isEnd { try checkLength(at: index) }
+    } catch {
+      return fail(at: index, error.code, .malformed(error.reason))
+    }
+    flood.credit(piece.bytes.count)
+    if piece.padding > 0 { consumed(piece.padding, on: piece.stream) }
+    if piece.isEnd { endResponse(at: index) }
+  }
+
+  private func checkLength(at index: Int) throws(HTTP2StreamError) {
+    guard let expected = streams[index].expectedCount, !streams[index].hasNoBody else { return }
+    guard streams[index].receivedCount == expected else {
+      throw .malformed("its body is shorter than its content-length")
+    }
+  }
+
+  // MARK: - The ends of streams
+
+  private mutating func endResponse(at index: Int) {
+    streams[index].response = .ended
+    events.append(.end(stream: streams[index].id, isClosed: streams[index].isRequestSent))
+    guard streams[index].isRequestSent else { return }
+    openCount -= 1
+    if streams[index].unconsumed == 0 { streams.remove(at: index) }
+  }
+
+  /// Closes a stream whose response has ended before.
+  private mutating func close(at index: Int) {
+    openCount -= 1
+    events.append(.closed(stream: streams[index].id))
+    if streams[index].unconsumed == 0 { streams.remove(at: index) }
+  }
+
+  /// Drops what is left of a request.
+  private mutating func stopRequest(at index: Int) {
+    if streams[index].isWaiting { waitingCount -= 1 }
+    streams[index].isRequestWhole = true
+    streams[index].isRequestSent = true
+  }
+
+  /// Ends a stream for an error of the server's.
+  private mutating func fail(at index: Int, _ code: HTTP2ErrorCode, _ cause: HTTP2Reset.Cause) {
+    let id = streams[index].id
+    if streams[index].response == .ended {
+      events.append(.closed(stream: id))
+    } else {
+      events.append(.reset(stream: id, HTTP2Reset(code: code, cause: cause)))
+    }
+    end(at: index, code)
+  }
+
+  /// Resets a stream unless it is closed, and forgets it.
+  private mutating func end(at index: Int, _ code: HTTP2ErrorCode) {
+    if !streams[index].isClosed, failure == nil { writer.writeReset(streams[index].id, code) }
+    remove(at: index)
+  }
+
+  /// Forgets a stream. What it has not consumed, nobody will.
+  private mutating func remove(at index: Int) {
+    free(streams[index].unconsumed)
+    if streams[index].isClosed {
+      streams.remove(at: index)
+      return
+    }
+    openCount -= 1
+    if streams[index].isWaiting { waitingCount -= 1 }
+    streams.reset(at: index)
+  }
+
+  /// Gives bytes back to the connection.
+  private mutating func free(_ count: Int) {
+    if let increment = window.free(count), failure == nil { writer.writeWindowUpdate(0, increment: increment) }
+  }
+}
+
+/// How far a request has come.
+struct HTTP2Progress: Equatable {
+  /// Whether any of it was taken from the output: if not, the server cannot have seen it.
+  let hasLeft: Bool
+  /// How many bytes of its body wait here.
+  let queued: Int
+  /// How many bytes of its body were written into frames.
+  let written: Int
+  /// Whether all of it was.
+  let isWritten: Bool
+}

@@ -1,0 +1,117 @@
+import HTTPClientCore
+
+/// The head of a request in HTTP/2 (RFC 9113, section 8.3.1).
+struct HTTP2RequestHead {
+  var method: String
+  var scheme: String
+  /// The host and the port, which the field `Host` says in HTTP/1.
+  var authority: String
+  var path: String
+  /// The protocol of an extended CONNECT (RFC 8441, section 4), such as `websocket`.
+  var connectProtocol: String?
+  var headers: HTTPHeaders
+  /// Fields that are added unless the headers already have one with that name.
+  var defaults: [(name: String, value: String)] = []
+  /// The size of the body; `nil` leaves `content-length` out.
+  var contentLength: Int?
+
+  /// Takes a request that is writable, see `HTTPRequest.checkWritable`.
+  init(_ request: HTTPRequest, defaults: [(name: String, value: String)] = []) {
+    method = request.method.rawValue
+    scheme = request.target.isSecure ? "https" : "http"
+    authority = request.headers["Host"] ?? request.target.authority
+    path = request.target.path
+    headers = request.headers
+    self.defaults = defaults
+    // RFC 9110, section 8.6: a length of 0 is sent if the method normally has a body.
+    let expectsBody = request.method == .post || request.method == .put || request.method == .patch
+    contentLength = request.bodyCount.flatMap { $0 > 0 || expectsBody ? $0 : nil }
+  }
+
+  /// A request for a tunnel, in which another protocol is spoken (RFC 8441, section 4).
+  init(connecting connectProtocol: String, to target: HTTPTarget, headers: HTTPHeaders) {
+    method = "CONNECT"
+    scheme = target.isSecure ? "https" : "http"
+    authority = target.authority
+    path = target.path
+    self.connectProtocol = connectProtocol
+    self.headers = headers
+  }
+
+  var isHead: Bool { method == "HEAD" }
+  var isConnect: Bool { method == "CONNECT" }
+
+  /// Appends the block of fields. A cookie is not split (section 8.2.3): as a secret it is in no table anyway.
+  func encode(with encoder: inout HPACKEncoder, into block: inout [UInt8]) {
+    encoder.begin(&block)
+    encoder.encode(":method", method, .incremental, &block)
+    encoder.encode(":scheme", scheme, .incremental, &block)
+    encoder.encode(":authority", authority, .incremental, &block)
+    // The values of a query may be secret.
+    let hasQuery = path.withUTF8Bytes { $0.firstIndex(of: UInt8(ascii: "?"), from: 0) != nil }
+    encoder.encode(":path", path, hasQuery ? .never : .incremental, &block)
+    if let connectProtocol { encoder.encode(":protocol", connectProtocol, .incremental, &block) }
+    for index in headers.indices { encoder.encode(headers[index], &block) }
+    for (name, value) in defaults where !headers.contains(name) {
+      encoder.encode(HTTPField(trimmedName: name, value: value), &block)
+    }
+    if let contentLength { encoder.encode("content-length", String(contentLength), .without, &block) }
+  }
+}
+
+extension HPACKEncoder {
+  fileprivate mutating func encode(
+    _ name: StaticString, _ value: String, _ indexing: Indexing, _ block: inout [UInt8]
+  ) {
+    name.withUTF8Buffer { name in
+      value.withUTF8Bytes { value in encode(UnsafeRawBufferPointer(name), value, to: &block) { indexing } }
+    }
+  }
+
+  /// Encodes a field under its name in lower case, unless HTTP/2 has no such field.
+  fileprivate mutating func encode(_ field: HTTPField, _ block: inout [UInt8]) {
+    if field.isConnectionSpecific { return }
+    field.name.withUTF8Bytes { name in
+      field.value.withUTF8Bytes { value in
+        withUnsafeTemporaryAllocation(byteCount: name.count, alignment: 1) { lowerCased in
+          for index in name.indices {
+            let byte = name[index]
+            lowerCased[index] = byte.isUpperCase ? byte | 0x20 : byte
+          }
+          encode(UnsafeRawBufferPointer(lowerCased), value, to: &block) { field.indexing }
+        }
+      }
+    }
+  }
+}
+
+extension HTTPField {
+  /// Whether it is about a connection of HTTP/1, and must not be sent (RFC 9113, section 8.2.2); `Host` is sent as
+  /// `:authority`.
+  fileprivate var isConnectionSpecific: Bool {
+    switch name.utf8.count {
+    case 2: hasName("TE") && value.lowercased() != "trailers"
+    case 4: hasName("Host")
+    case 7: hasName("Upgrade")
+    case 10: hasName("Connection") || hasName("Keep-Alive")
+    case 14: hasName("HTTP2-Settings")
+    case 16: hasName("Proxy-Connection")
+    case 17: hasName("Transfer-Encoding")
+    default: false
+    }
+  }
+
+  /// What is not known to be public may be a secret: `Authorization`, `Cookie`, and names of the caller's own.
+  fileprivate var indexing: HPACKEncoder.Indexing {
+    guard isPublic else { return .never }
+    return hasName("traceparent") || hasName("Content-Length") ? .without : .incremental
+  }
+}
+
+extension String {
+  /// Calls a closure with the bytes of the text.
+  fileprivate func withUTF8Bytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    let result = utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+    return result ?? Array(utf8).withUnsafeBytes(body)
+  }
+}
