@@ -68,7 +68,9 @@ let package = Package(
       ]),
     .target(
       name: "Stores",
-      dependencies: ["Streams", "GraphQLClient", "HTTPClientCore", "HTTPMiddlewares", "StrictJSON", "SystemBase"]),
+      dependencies: [
+        "Streams", "GraphQLClient", "GraphQLLanguage", "HTTPClientCore", "HTTPMiddlewares", "StrictJSON", "SystemBase",
+      ]),
     .target(name: "StoreConformance", dependencies: ["Stores", "Streams", "SystemBase"]),
     // The domain. These read only what is public, as the package in `Moments` builds them too.
     .target(name: "Models", dependencies: ["GraphQLValues", "StrictJSON"]),
@@ -207,8 +209,9 @@ let package = Package(
       name: "StoresTests",
       dependencies: [
         "SystemBase",
-        "BFFOperations", "DiskWriter", "GraphQLClient", "GraphQLClientTesting", "HTTPClientCore", "HTTPMiddlewares",
-        "StoreConformance", "Stores", "StoresTestSupport", "Streams", "StreamsTesting", "StrictJSON", "TestSupport",
+        "BFFOperations", "DiskWriter", "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage", "HTTPClientCore",
+        "HTTPMiddlewares", "StoreConformance", "Stores", "StoresTestSupport", "Streams", "StreamsTesting", "StrictJSON",
+        "TestSupport",
       ]),
     .testTarget(name: "ModelsTests", dependencies: ["Models", "StrictJSON"]),
     .testTarget(

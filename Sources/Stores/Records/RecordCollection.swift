@@ -1,0 +1,278 @@
+/// A collection in progress: it drops entities that nobody retains, and moves what is left of responses of which most
+/// is no longer used. It goes through all entities twice, in slices, between which the cache may be used.
+struct RecordCollection: Sendable {
+  /// Whether the entities are gone through for the second time.
+  fileprivate var isMoving = false
+  /// The next entity to be looked at.
+  fileprivate var next = 0
+
+  /// The entities that are retained, and those that are only pointed to: these lose their fields, but keep their
+  /// numbers.
+  private var retained: [Bool] = []
+  private var referenced: [Bool] = []
+  /// The retained fields with arguments. Those without stay with their entity.
+  private var fields: Set<SlotKey> = []
+  /// The fields that are in use, by number.
+  private var usedFields: [Bool] = []
+
+  /// How many bytes of each chunk are used.
+  fileprivate var live: [Int] = []
+  /// The chunks that are being emptied.
+  fileprivate var leaving: Set<UInt32> = []
+  /// The entities that were written after the second pass had begun.
+  fileprivate var written: [UInt32] = []
+
+  mutating func retain(_ entity: UInt32) { Self.mark(entity, in: &retained) }
+
+  /// Keeps a field that is being written.
+  mutating func retain(_ entity: UInt32, _ field: UInt32, at place: Int32) {
+    retain(entity)
+    if place < 0 { fields.insert(SlotKey(entity, field)) }
+    if isMoving, written.last != entity { written.append(entity) }
+  }
+
+  /// Keeps what has been read.
+  mutating func retain(_ dependencies: RecordDependencies) {
+    for entry in dependencies.entries {
+      retain(entry.entity)
+      guard entry.group & RecordDependencies.Entry.hasArguments != 0 else { continue }
+      let field = entry.group & ~RecordDependencies.Entry.hasArguments
+      fields.insert(SlotKey(entry.entity, field))
+      use(field)
+    }
+  }
+
+  /// Keeps the number of a field.
+  mutating func use(_ field: UInt32) { Self.mark(field, in: &usedFields) }
+
+  fileprivate mutating func refer(to entity: UInt32) { Self.mark(entity, in: &referenced) }
+
+  fileprivate func isRetained(_ entity: UInt32) -> Bool { Self.isMarked(entity, in: retained) }
+  fileprivate func isReferenced(_ entity: UInt32) -> Bool { Self.isMarked(entity, in: referenced) }
+  fileprivate func isRetained(_ key: SlotKey) -> Bool { fields.contains(key) }
+  func isUsed(_ field: UInt32) -> Bool { Self.isMarked(field, in: usedFields) }
+
+  private static func mark(_ number: UInt32, in marks: inout [Bool]) {
+    if Int(number) >= marks.count {
+      marks += repeatElement(false, count: max(Int(number) + 1, marks.count * 2) - marks.count)
+    }
+    marks[Int(number)] = true
+  }
+
+  private static func isMarked(_ number: UInt32, in marks: [Bool]) -> Bool {
+    Int(number) < marks.count && marks[Int(number)]
+  }
+}
+
+extension RecordCache {
+  /// Begins a collection; one in progress is given up.
+  /// - Parameter dependencies: What is kept, by what the reads of it looked at: those of retained operations, and those
+  ///   of all watchers, whose numbers would be wrong otherwise. What is read or written from here on is kept, too, as
+  ///   is what layers show.
+  package mutating func beginCollection(retaining dependencies: [RecordDependencies]) {
+    var new = RecordCollection()
+    for dependencies in dependencies { new.retain(dependencies) }
+    for layer in layers {
+      for (key, slot) in layer.slots {
+        new.retain(key.entity, key.field, at: place(of: key))
+        visitReferences(of: slot) { new.retain($0) }
+      }
+    }
+    collection = new
+  }
+
+  /// Goes on with a collection, and returns whether there is more to do.
+  /// - Parameter limit: How many entities are looked at.
+  package mutating func continueCollection(entities limit: Int) -> Bool {
+    guard var state = collection.take() else { return false }
+    let range = state.next..<min(state.next + max(limit, 1), entities.count)
+    if state.isMoving {
+      for number in range where !state.isRetained(UInt32(number)) && !state.isReferenced(UInt32(number)) {
+        free(UInt32(number))
+      }
+      move(range.map(UInt32.init), &state)
+    } else {
+      for number in range { sweep(UInt32(number), &state) }
+    }
+    state.next = range.upperBound
+    if state.next < entities.count {
+      collection = state
+      return true
+    }
+    guard !state.isMoving else {
+      endCollection(&state)
+      return false
+    }
+    state.isMoving = true
+    state.next = 0
+    state.leaving = leavingChunks(&state)
+    collection = state
+    return true
+  }
+
+  // MARK: First pass
+
+  /// Drops what is not retained of an entity, and counts what stays.
+  private mutating func sweep(_ entity: UInt32, _ state: inout RecordCollection) {
+    guard state.isRetained(entity) else { return clear(entity) }
+    for field in extras[entity]?.keys.map({ $0 }) ?? [] where !state.isRetained(SlotKey(entity, field)) {
+      setBase(.missing, entity, field, at: -1)
+    }
+    for slot in base(of: entity) { count(slot, &state) }
+  }
+
+  private func count(_ slot: Slot, _ state: inout RecordCollection) {
+    visitChunks(of: slot) { chunk, size in
+      if Int(chunk) >= state.live.count {
+        state.live += repeatElement(0, count: chunks.count - state.live.count)
+      }
+      state.live[Int(chunk)] += size
+    }
+    visitReferences(of: slot) { state.refer(to: $0) }
+  }
+
+  /// The chunks of which less than half is used.
+  private func leavingChunks(_ state: inout RecordCollection) -> Set<UInt32> {
+    for layer in layers {
+      for slot in layer.slots.values { count(slot, &state) }
+    }
+    var leaving: Set<UInt32> = []
+    for (number, chunk) in chunks.enumerated() {
+      guard let chunk else { continue }
+      let live = number < state.live.count ? state.live[number] : 0
+      if live * 2 < chunk.size { leaving.insert(UInt32(number)) }
+    }
+    return leaving
+  }
+
+  // MARK: Second pass
+
+  /// Moves what entities have in chunks that are being emptied to a new one.
+  private mutating func move(_ numbers: [UInt32], _ state: inout RecordCollection) {
+    for number in numbers {
+      for field in extras[number]?.keys.map({ $0 }) ?? [] { state.use(field) }
+      for slot in base(of: number) { visitFields(of: slot) { state.use($0) } }
+    }
+    guard !state.leaving.isEmpty else { return }
+    let leaving = state.leaving
+    let isLeft = { (chunk: UInt32) in leaving.contains(chunk) }
+    let moving = numbers.filter { number in base(of: number).contains { isAnything(of: $0, in: isLeft) } }
+    guard !moving.isEmpty else { return }
+    let size = moving.reduce(0) { $0 + base(of: $1).reduce(0) { $0 + movedBytes(of: $1, from: isLeft) } }
+    let chunk = Chunk(count: size)
+    let target = add(chunk)
+    var offset = 0
+    for number in moving {
+      let entity = entities[Int(number)]
+      for index in Int(entity.start)..<Int(entity.start + entity.count) where isAnything(of: slots[index], in: isLeft) {
+        slots[index] = moved(slots[index], from: isLeft, to: target, chunk, at: &offset)
+      }
+      for (field, slot) in extras[number] ?? [:] where isAnything(of: slot, in: isLeft) {
+        setBase(moved(slot, from: isLeft, to: target, chunk, at: &offset), number, field, at: -1)
+      }
+    }
+    keep(target)
+  }
+
+  private mutating func endCollection(_ state: inout RecordCollection) {
+    move(Array(Set(state.written)), &state)
+    moveLayers(&state)
+    for chunk in state.leaving { drop(chunk, wasKept: true) }
+    compactKeys()
+    compactSlots()
+    forgetUnusedFields(state)
+  }
+
+  private mutating func moveLayers(_ state: inout RecordCollection) {
+    let leaving = state.leaving
+    let isLeft = { (chunk: UInt32) in leaving.contains(chunk) }
+    var size = 0
+    for layer in layers {
+      for (key, slot) in layer.slots {
+        state.use(key.field)
+        visitFields(of: slot) { state.use($0) }
+        size += movedBytes(of: slot, from: isLeft)
+      }
+    }
+    guard !leaving.isEmpty, !layers.isEmpty else { return }
+    let chunk = Chunk(count: size)
+    let target = add(chunk)
+    var offset = 0
+    for place in layers.indices {
+      for (key, slot) in layers[place].slots where isAnything(of: slot, in: isLeft) {
+        let slot = moved(slot, from: isLeft, to: target, chunk, at: &offset)
+        layers[place].slots[key] = slot
+      }
+    }
+    keep(target)
+  }
+
+  // MARK: Slots
+
+  /// What the base has of an entity.
+  private func base(of entity: UInt32) -> ArraySlice<Slot> {
+    let record = entities[Int(entity)]
+    return slots[Int(record.start)..<Int(record.start + record.count)] + (extras[entity].map { Array($0.values) } ?? [])
+  }
+
+  private func visitReferences(of slot: Slot, _ body: (UInt32) -> Void) {
+    switch slot.kind {
+    case .missing, .null, .error, .scalar: break
+    case .reference: body(slot.offset)
+    case .list, .object: for cell in cells(of: slot) { visitReferences(of: cell, body) }
+    }
+  }
+
+  /// Calls a closure with the fields of embedded objects.
+  private func visitFields(of slot: Slot, _ body: (UInt32) -> Void) {
+    guard slot.kind == .object || slot.kind == .list else { return }
+    for cell in cells(of: slot) {
+      if slot.kind == .object { body(cell.field) }
+      visitFields(of: cell, body)
+    }
+  }
+}
+
+// MARK: - Removing
+
+extension RecordCache {
+  /// Makes all fields of an entity missing, and returns those whose visible values changed.
+  /// - Parameter layer: A layer that hides those that there are now; `nil` to remove them from the base. What layers
+  ///   show stays.
+  package mutating func remove(_ entity: RecordID, in layer: UInt64? = nil) -> [RecordChange] {
+    guard isKept(entity) else { return [] }
+    let layout = layouts[Int(entities[Int(entity.number)].type)]
+    var fields = Set(layout.fields).union(extras[entity.number]?.keys.map { $0 } ?? [])
+    if layer != nil { for layer in layers { fields.formUnion(layer.fields(of: entity.number)) } }
+    return fields.sorted().flatMap { remove($0, of: entity.number, in: layer) }
+  }
+
+  /// Makes a field of an entity missing; see `remove(_:in:)`.
+  /// - Parameter field: Its name with its arguments, in the form that `RecordPlan` gives them.
+  package mutating func remove(_ entity: RecordID, field: String, in layer: UInt64? = nil) -> [RecordChange] {
+    guard isKept(entity), let number = fieldNumber(field) else { return [] }
+    return remove(number, of: entity.number, in: layer)
+  }
+
+  private mutating func remove(_ field: UInt32, of entity: UInt32, in layer: UInt64?) -> [RecordChange] {
+    let place = knownPlace(of: field, in: entities[Int(entity)].type)
+    guard let top = self.place(ofLayer: layer) else { return [] }
+    let old = visible(entity, field, at: place, upTo: top)
+    guard old.kind != .missing else { return [] }
+    if top < 0 {
+      setBase(.missing, entity, field, at: place)
+    } else {
+      collection?.retain(entity, field, at: place)
+      layers[top].slots[SlotKey(entity, field)] = .missing
+    }
+    if old.isUnanswered || isHidden(entity, field, above: top) { return [] }
+    return [RecordChange(entity: entity, field: field, place: place)]
+  }
+}
+
+extension RecordLayer {
+  /// The fields of an entity that it has.
+  fileprivate func fields(of entity: UInt32) -> [UInt32] {
+    slots.keys.compactMap { $0.entity == entity ? $0.field : nil }
+  }
+}

@@ -1,0 +1,55 @@
+/// The fields of entities that a read looked at, those that were missing among them.
+package struct RecordDependencies: Sendable {
+  /// Fields of one entity: either up to 64 that are side by side in its layout, or one with arguments.
+  struct Entry: Hashable, Sendable {
+    let entity: UInt32
+    /// The place of the first field, divided by 64; or the number of the field, marked by the highest bit.
+    let group: UInt32
+    /// One bit for each of the fields.
+    var mask: UInt64
+
+    static var hasArguments: UInt32 { 1 << 31 }
+
+    init(entity: UInt32, group: UInt32, mask: UInt64) {
+      self.entity = entity
+      self.group = group
+      self.mask = mask
+    }
+
+    init(_ entity: UInt32, _ field: UInt32, at place: Int32) {
+      self.entity = entity
+      group = place < 0 ? Self.hasArguments | field : UInt32(place) / 64
+      mask = place < 0 ? 1 : 1 << UInt64(place % 64)
+    }
+
+    /// What entries for the same fields have in common.
+    var key: UInt64 { UInt64(entity) << 32 | UInt64(group) }
+  }
+
+  /// In the order of the read: several may be of one entity.
+  private(set) var entries: [Entry] = []
+
+  package init() {}
+
+  @inline(__always)
+  mutating func append(_ entry: Entry) {
+    if entry.mask != 0 { entries.append(entry) }
+  }
+
+  /// The entries sorted, one for each entity and group.
+  var merged: [Entry] {
+    var merged: [Entry] = []
+    merged.reserveCapacity(entries.count)
+    for entry in entries.sorted(by: { $0.key < $1.key }) {
+      if merged.last?.key == entry.key {
+        merged[merged.count - 1].mask |= entry.mask
+      } else {
+        merged.append(entry)
+      }
+    }
+    return merged
+  }
+
+  /// Adds those of another read.
+  package mutating func formUnion(_ other: RecordDependencies) { entries += other.entries }
+}

@@ -1,0 +1,81 @@
+/// A field of an entity.
+struct SlotKey: Hashable, Sendable {
+  private let value: UInt64
+
+  init(_ entity: UInt32, _ field: UInt32) { value = UInt64(entity) << 32 | UInt64(field) }
+
+  var entity: UInt32 { UInt32(truncatingIfNeeded: value >> 32) }
+  var field: UInt32 { UInt32(truncatingIfNeeded: value) }
+}
+
+/// Values that are shown in place of those below, until a server's answer replaces them: those of an optimistic
+/// mutation, for example.
+struct RecordLayer: Sendable {
+  let number: UInt64
+  /// A missing slot hides what is below.
+  var slots: [SlotKey: Slot] = [:]
+}
+
+extension RecordCache {
+  /// Adds an empty layer. Layers are ordered by their numbers, however they are added; one that is there stays.
+  package mutating func addLayer(_ number: UInt64) {
+    let place = layers.firstIndex { $0.number >= number } ?? layers.count
+    if place < layers.count, layers[place].number == number { return }
+    layers.insert(RecordLayer(number: number), at: place)
+  }
+
+  /// The numbers of the layers, the lowest first.
+  package var layerNumbers: [UInt64] { layers.map(\.number) }
+
+  /// Removes a layer, and returns the fields whose visible values changed.
+  package mutating func removeLayer(_ number: UInt64) -> [RecordChange] {
+    guard let place = layers.firstIndex(where: { $0.number == number }) else { return [] }
+    let changes = layers[place].slots.compactMap { key, slot -> RecordChange? in
+      guard !isHidden(key.entity, key.field, above: place) else { return nil }
+      let own = self.place(of: key)
+      let below = visible(key.entity, key.field, at: own, upTo: place - 1)
+      return areEqual(below, slot) ? nil : RecordChange(entity: key.entity, field: key.field, place: own)
+    }
+    layers.remove(at: place)
+    return changes
+  }
+
+  /// Makes the values of a layer a part of the one below it, or of the base if it is the lowest, and removes it.
+  /// Nothing that is visible changes.
+  package mutating func settleLayer(_ number: UInt64) {
+    guard let place = layers.firstIndex(where: { $0.number == number }) else { return }
+    let layer = layers.remove(at: place)
+    guard place == 0 else { return layers[place - 1].slots.merge(layer.slots) { _, new in new } }
+    for (key, slot) in layer.slots {
+      let place = self.place(of: key)
+      collection?.retain(key.entity, key.field, at: place)
+      setBase(slot, key.entity, key.field, at: place)
+    }
+  }
+
+  /// The place of a layer: -1 for the base; `nil` if there is none of that number.
+  func place(ofLayer number: UInt64?) -> Int? {
+    guard let number else { return -1 }
+    return layers.firstIndex { $0.number == number }
+  }
+
+  func place(of key: SlotKey) -> Int32 { knownPlace(of: key.field, in: entities[Int(key.entity)].type) }
+
+  /// The topmost slot of a field, of the layers up to a place and the base.
+  func visible(_ entity: UInt32, _ field: UInt32, at place: Int32, upTo top: Int) -> Slot {
+    let key = SlotKey(entity, field)
+    var layer = top
+    while layer >= 0 {
+      if let slot = layers[layer].slots[key] { return slot }
+      layer -= 1
+    }
+    return base(entity, field, at: place)
+  }
+
+  /// Whether a layer above a place has the field.
+  func isHidden(_ entity: UInt32, _ field: UInt32, above place: Int) -> Bool {
+    guard place + 1 < layers.count else { return false }
+    let key = SlotKey(entity, field)
+    return layers[(place + 1)...].contains { $0.slots[key] != nil }
+  }
+}

@@ -1,0 +1,234 @@
+import StrictJSON
+import SystemBase
+
+/// What a read of a cache gives.
+package struct RecordResult: Sendable {
+  /// The response's `data` as JSON; `nil` if something is missing.
+  package let json: [UInt8]?
+  /// The paths of what is missing: the first one of a miss, or all of a partial result, in which they are null.
+  package let missing: [[RecordStep]]
+  /// What the read looked at.
+  package let dependencies: RecordDependencies
+}
+
+/// What one read has done so far.
+private struct ReadState: ~Copyable {
+  var output = OutputBytes()
+  var dependencies = RecordDependencies()
+  let isPartial: Bool
+  let top: Int
+  /// The numbers of planned fields, and the indices of elements, which are negative: -1 is the first.
+  var path: [Int] = []
+  var missing: [[Int]] = []
+
+  init(isPartial: Bool, top: Int) {
+    self.isPartial = isPartial
+    self.top = top
+    path.reserveCapacity(32)
+  }
+
+  /// Notes that something is missing; returns whether the read goes on.
+  mutating func miss() -> Bool {
+    missing.append(path)
+    return isPartial
+  }
+}
+
+extension RecordCache {
+  /// How many bytes a result may have.
+  package static var resultLimit: Int { 1 << 28 }
+
+  /// Reads what a plan selects, as the server would send it: in the order of the document, under its aliases.
+  /// - Parameters:
+  ///   - entity: What a fragment is read of; `nil` for an operation, or for a fragment on a type with one object.
+  ///   - isPartial: Whether null takes the place of what is missing.
+  package mutating func read(
+    _ plan: inout PreparedPlan, at entity: RecordID? = nil, isPartial: Bool = false
+  ) throws(RecordError) -> RecordResult {
+    try plan.attach(to: self)
+    let root = try target(of: plan, entity)
+    var state = ReadState(isPartial: isPartial, top: layers.count - 1)
+    let isComplete = try readEntity(root, 0, &plan, &state)
+    collection?.retain(state.dependencies)
+    return RecordResult(
+      json: isComplete ? state.output.array : nil, missing: state.missing.map { plan.steps($0) },
+      dependencies: state.dependencies)
+  }
+
+  private mutating func readEntity(
+    _ entity: UInt32, _ node: Int32, _ plan: inout PreparedPlan, _ state: inout ReadState
+  ) throws(RecordError) -> Bool {
+    let number = try plan.typed(node, entities[Int(entity)].type, in: &self)
+    let typed = plan.typed[Int(number)]
+    if typed.isUndecided, !state.miss() { return false }
+    try state.output.begin(UInt8(ascii: "{"))
+    var group = RecordDependencies.Entry(entity: entity, group: 0, mask: 0)
+    for index in typed.fields {
+      let field = plan.fields[Int(index)]
+      if field.place >= 0, UInt32(field.place) / 64 == group.group {
+        group.mask |= 1 << UInt64(field.place % 64)
+      } else {
+        state.dependencies.append(RecordDependencies.Entry(entity, field.field, at: field.place))
+      }
+      let slot =
+        state.top < 0
+        ? base(entity, field.field, at: field.place) : visible(entity, field.field, at: field.place, upTo: state.top)
+      guard try readField(slot, index, field, &plan, &state) else {
+        state.dependencies.append(group)
+        return false
+      }
+    }
+    state.dependencies.append(group)
+    state.output.end(UInt8(ascii: "}"))
+    return true
+  }
+
+  private mutating func readObject(
+    _ slot: Slot, _ node: Int32, _ plan: inout PreparedPlan, _ state: inout ReadState
+  ) throws(RecordError) -> Bool {
+    let cells = cells(of: slot)
+    let number: Int32
+    if let name = Self.cell(0, in: cells, expectedAt: 0), name.kind == .scalar, name.count >= 2 {
+      let bytes = bytes(of: name)
+      let inner = UnsafeBufferPointer(rebasing: bytes[1..<(bytes.count - 1)])
+      number =
+        inner.contains(UInt8(ascii: "\\"))
+        ? try plan.typed(node, type(named: ResponseScanner.unescaped(bytes)), in: &self)
+        : try plan.typed(node, named: inner, in: &self)
+    } else {
+      number = try plan.typed(node, 0, in: &self)
+    }
+    let typed = plan.typed[Int(number)]
+    if typed.isUndecided, !state.miss() { return false }
+    try state.output.begin(UInt8(ascii: "{"))
+    for index in typed.fields {
+      let field = plan.fields[Int(index)]
+      let cell = Self.cell(field.field, in: cells, expectedAt: Int(index - typed.fields.lowerBound)) ?? .missing
+      guard try readField(cell, index, field, &plan, &state) else { return false }
+    }
+    state.output.end(UInt8(ascii: "}"))
+    return true
+  }
+
+  @inline(__always)
+  private mutating func readField(
+    _ slot: Slot, _ index: Int32, _ field: PreparedPlan.Field, _ plan: inout PreparedPlan, _ state: inout ReadState
+  ) throws(RecordError) -> Bool {
+    plan.text.withUnsafeBufferPointer { text in
+      guard let start = text.baseAddress else { return }
+      state.output.append(
+        start + Int(field.name.lowerBound), count: Int(field.name.upperBound &- field.name.lowerBound))
+    }
+    if field.node < 0, slot.kind == .scalar {
+      state.output.append(bytes(of: slot), then: UInt8(ascii: ","))
+      return true
+    }
+    state.path.append(Int(index))
+    let isRead = try readValue(slot, field.node, &plan, &state)
+    state.path.removeLast()
+    return isRead
+  }
+
+  /// Writes a value, and a comma after it.
+  private mutating func readValue(
+    _ slot: Slot, _ node: Int32, _ plan: inout PreparedPlan, _ state: inout ReadState
+  ) throws(RecordError) -> Bool {
+    switch slot.kind {
+    case .null: state.output.append("null,")
+    case .scalar where node < 0: state.output.append(bytes(of: slot), then: UInt8(ascii: ","))
+    case .reference where node >= 0: return try readEntity(slot.offset, node, &plan, &state)
+    case .object where node >= 0: return try readObject(slot, node, &plan, &state)
+    case .list where node >= 0:
+      try state.output.begin(UInt8(ascii: "["))
+      for (index, cell) in cells(of: slot).enumerated() {
+        state.path.append(-1 - index)
+        guard try readValue(cell, node, &plan, &state) else { return false }
+        state.path.removeLast()
+      }
+      state.output.end(UInt8(ascii: "]"))
+    case .missing, .error, .scalar, .reference, .object, .list:
+      // A field that has subfields in one document and none in another is not of one schema.
+      guard state.miss() else { return false }
+      state.output.append("null,")
+    }
+    return true
+  }
+}
+
+extension PreparedPlan {
+  /// The steps of a path.
+  fileprivate func steps(_ path: [Int]) -> [RecordStep] {
+    path.map { $0 < 0 ? .index(-1 - $0) : .key(responseName(Int32(truncatingIfNeeded: $0))) }
+  }
+}
+
+/// JSON that is being written: each value is followed by a comma, which the end of what is around it replaces.
+private struct OutputBytes: ~Copyable {
+  private var bytes: UnsafeMutablePointer<UInt8>
+  private var capacity: Int
+  private var count = 0
+  private var depth = 0
+
+  init() {
+    capacity = 4096
+    bytes = .allocate(capacity: capacity)
+  }
+
+  deinit { bytes.deallocate() }
+
+  /// The text without the last comma.
+  var array: [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: max(count - 1, 0))) }
+
+  /// Copies bytes after which 32 more can be read.
+  @inline(__always)
+  mutating func append(_ source: UnsafePointer<UInt8>, count length: Int) {
+    if capacity - count < length + 32 { grow(by: length + 32) }
+    let target = UnsafeMutableRawPointer(bytes + count)
+    let block = UnsafeRawPointer(source).loadUnaligned(as: SIMD16<UInt8>.self)
+    target.storeBytes(of: block, as: SIMD16<UInt8>.self)
+    if length > 16 { memcpy(target + 16, source + 16, length - 16) }
+    count += length
+  }
+
+  @inline(__always)
+  mutating func append(_ source: UnsafeBufferPointer<UInt8>, then byte: UInt8) {
+    guard let start = source.baseAddress else { return }
+    append(start, count: source.count)
+    bytes[count] = byte
+    count += 1
+  }
+
+  mutating func append(_ text: StaticString) {
+    let length = text.utf8CodeUnitCount
+    if capacity - count < length + 32 { grow(by: length + 32) }
+    memcpy(bytes + count, text.utf8Start, length)
+    count += length
+  }
+
+  mutating func begin(_ bracket: UInt8) throws(RecordError) {
+    guard depth < JSONReader.depthLimit else { throw .tooDeep(limit: JSONReader.depthLimit) }
+    guard count < RecordCache.resultLimit else { throw .tooLarge(limit: RecordCache.resultLimit) }
+    depth += 1
+    if capacity - count < 32 { grow(by: 32) }
+    bytes[count] = bracket
+    count += 1
+  }
+
+  mutating func end(_ bracket: UInt8) {
+    depth -= 1
+    if capacity - count < 32 { grow(by: 32) }
+    if bytes[count - 1] == UInt8(ascii: ",") { count -= 1 }
+    bytes[count] = bracket
+    bytes[count + 1] = UInt8(ascii: ",")
+    count += 2
+  }
+
+  @inline(never)
+  private mutating func grow(by length: Int) {
+    capacity = max(capacity * 2, count + length)
+    let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+    larger.update(from: bytes, count: count)
+    bytes.deallocate()
+    bytes = larger
+  }
+}

@@ -1,0 +1,495 @@
+import StrictJSON
+import SystemBase
+
+/// A value that has been read for a field, before it is known which object it belongs to.
+struct PendingSlot: BitwiseCopyable {
+  /// With the number of the field.
+  let slot: Slot
+  /// The number of the field in the plan.
+  let planned: Int32
+}
+
+/// A slot before a write changed it.
+struct JournalEntry: BitwiseCopyable {
+  let entity: UInt32
+  let field: UInt32
+  let place: Int32
+  /// What the base or the layer had itself; `nil` if a layer had nothing.
+  let old: Slot?
+}
+
+/// What one write has done so far.
+struct WriteState: ~Copyable {
+  /// The new chunk, whose number also marks slots that the write has changed.
+  let number: UInt32
+  let chunk: Chunk
+  var json: ResponseScanner
+  let errors: ErrorTree
+  /// The place of the layer that is written; -1 for the base.
+  let layer: Int
+  var elements = SlotStack<Slot>()
+  var pending = SlotStack<PendingSlot>()
+  var journal = SlotStack<JournalEntry>()
+  var key: [UInt8] = []
+
+  /// Keeps the last elements as the cells of a list or object.
+  mutating func append(_ kind: Slot.Kind, from first: Int) -> Slot {
+    let slot = append(kind, elements.elements(from: first))
+    elements.cut(to: first)
+    return slot
+  }
+
+  /// Keeps the cells of a list or object.
+  mutating func append(_ kind: Slot.Kind, _ cells: UnsafeBufferPointer<Slot>) -> Slot {
+    let start = chunk.cells.count
+    chunk.cells.append(contentsOf: cells)
+    return Slot(
+      kind, isPartial: cells.contains { $0.isPartial }, chunk: number, offset: start, count: cells.count)
+  }
+
+  /// Keeps the cells of a list or object.
+  mutating func append(_ kind: Slot.Kind, _ cells: [Slot]) -> Slot {
+    cells.withUnsafeBufferPointer { append(kind, $0) }
+  }
+}
+
+extension RecordCache {
+  /// How many bytes a response may have.
+  package static var responseLimit: Int { 1 << 30 }
+
+  /// Writes the `data` of a response, and returns the fields whose visible values changed. If it throws, nothing has.
+  /// - Parameters:
+  ///   - data: JSON: an object with what the plan selects. It is checked on the way. What is not in it stays as it is.
+  ///   - entity: What a fragment's data is of; `nil` for an operation, or for a fragment on a type with one object.
+  ///   - errors: The paths of the response's errors.
+  ///   - layer: The number of the layer to write to, which must be there; `nil` for the base.
+  package mutating func write(
+    _ data: RawSpan, of plan: inout PreparedPlan, at entity: RecordID? = nil, errors: [RecordErrorPath] = [],
+    in layer: UInt64? = nil
+  ) throws(RecordError) -> [RecordChange] {
+    guard data.byteCount <= Self.responseLimit else { throw .tooLarge(limit: Self.responseLimit) }
+    guard let place = self.place(ofLayer: layer) else { return [] }
+    try plan.attach(to: self)
+    let chunk = data.withUnsafeBytes { Chunk($0.assumingMemoryBound(to: UInt8.self)) }
+    var state = WriteState(
+      number: add(chunk), chunk: chunk, json: ResponseScanner(chunk), errors: ErrorTree(errors), layer: place)
+    do throws(RecordError) {
+      guard state.json.next() == UInt8(ascii: "{") else {
+        try state.json.skipValue()
+        throw .mismatch(field: "data")
+      }
+      let target = try target(of: plan, entity)
+      _ = try writeObject(0, of: target, at: state.errors.root, &plan, &state)
+      try state.json.finish()
+    } catch {
+      undo(state)
+      throw error.completed(by: data)
+    }
+    return finish(&state)
+  }
+
+  /// The entity that a plan is written to or read of.
+  mutating func target(of plan: borrowing PreparedPlan, _ entity: RecordID?) throws(RecordError) -> UInt32 {
+    guard let entity else {
+      return findOrInsert(type(named: plan.plan.rootType), UnsafeBufferPointer(start: nil, count: 0))
+    }
+    guard isKept(entity) else { throw .noEntity }
+    return entity.number
+  }
+
+  // MARK: Values
+
+  private mutating func writeValue(
+    _ planned: Int32, at place: Int, _ plan: inout PreparedPlan, _ state: inout WriteState
+  ) throws(RecordError) -> Slot {
+    let byte = state.json.next()
+    let node = plan.fields[Int(planned)].node
+    if byte == UInt8(ascii: "n") {
+      try state.json.skip("null")
+      return Slot(ErrorTree.explainsNull(place) ? .error : .null, chunk: state.number)
+    }
+    if node < 0 {
+      let start = state.json.offset
+      try state.json.skipValue()
+      return Slot(.scalar, chunk: state.number, offset: start, count: state.json.offset - start)
+    }
+    switch byte {
+    case UInt8(ascii: "{"): return try writeObject(node, of: nil, at: place, &plan, &state)
+    case UInt8(ascii: "["): return try writeList(planned, at: place, &plan, &state)
+    default: throw .mismatch(field: plan.responseName(planned))
+    }
+  }
+
+  private mutating func writeList(
+    _ planned: Int32, at place: Int, _ plan: inout PreparedPlan, _ state: inout WriteState
+  ) throws(RecordError) -> Slot {
+    let first = state.elements.count
+    if try state.json.enter(until: UInt8(ascii: "]")) {
+      repeat {
+        let inner = place >= 0 ? state.errors.place(.index(state.elements.count - first), below: place) : place
+        let slot = try writeValue(planned, at: inner, &plan, &state)
+        state.elements.append(slot)
+      } while try state.json.passComma(until: UInt8(ascii: "]"))
+    }
+    return state.append(.list, from: first)
+  }
+
+  /// Reads an object. Its fields are kept aside until its end, when it is known whether it has a key.
+  private mutating func writeObject(
+    _ node: Int32, of entity: UInt32?, at place: Int, _ plan: inout PreparedPlan, _ state: inout WriteState
+  ) throws(RecordError) -> Slot {
+    var isEmpty = try !state.json.enter(until: UInt8(ascii: "}"))
+    let first = state.pending.count
+    let number: Int32
+    var expected: Int32
+    if let entity {
+      number = try plan.typed(node, entities[Int(entity)].type, in: &self)
+      expected = plan.typed[Int(number)].fields.lowerBound
+    } else if isEmpty {
+      number = try plan.typed(node, 0, in: &self)
+      expected = 0
+    } else {
+      (number, expected, isEmpty) = try typed(node, &plan, &state)
+    }
+    let typed = plan.typed[Int(number)]
+    var isInOrder = true
+    while !isEmpty {
+      let index = try plan.passKey(&state.json, expected: expected, in: typed.fields)
+      if index >= 0 {
+        if index < expected { isInOrder = false }
+        expected = index + 1
+        let inner = place >= 0 ? state.errors.place(.key(plan.responseName(index)), below: place) : place
+        var slot = try writeValue(index, at: inner, &plan, &state)
+        slot.field = plan.fields[Int(index)].field
+        state.pending.append(PendingSlot(slot: slot, planned: index))
+      } else {
+        try state.json.skipValue()
+      }
+      isEmpty = try !state.json.passComma(until: UInt8(ascii: "}"))
+    }
+    guard let entity = entity ?? self.entity(typed, pendingFrom: first, plan, &state) else {
+      return embedded(pendingFrom: first, isMerged: typed.hasTwins || !isInOrder, &state)
+    }
+    let isPlain = state.layer < 0 && collection == nil
+    if isPlain, entities[Int(entity)].count == 0 { widen(entity) }
+    for index in first..<state.pending.count {
+      let pending = state.pending[index]
+      let field = plan.fields[Int(pending.planned)]
+      if isPlain, putAtOnce(pending.slot, entity, field, &state) { continue }
+      put(pending.slot, entity, field.field, at: field.place, &state)
+    }
+    state.pending.cut(to: first)
+    return Slot(.reference, chunk: state.number, offset: Int(entity))
+  }
+
+  /// Writes a value to the base where nothing is, or the same, as is usual; returns whether it did.
+  @inline(__always)
+  private mutating func putAtOnce(
+    _ new: Slot, _ entity: UInt32, _ field: PreparedPlan.Field, _ state: inout WriteState
+  ) -> Bool {
+    let record = entities[Int(entity)]
+    guard UInt32(bitPattern: field.place) < record.count else { return false }
+    let place = Int(record.start) + Int(field.place)
+    let old = slots[place]
+    if old.kind == .missing {
+      state.journal.append(JournalEntry(entity: entity, field: field.field, place: field.place, old: old))
+      var slot = new
+      slot.field = 0
+      slots[place] = slot
+      return true
+    }
+    guard old.kind == new.kind else { return false }
+    switch new.kind {
+    case .null: return true
+    case .reference: return old.offset == new.offset
+    case .scalar:
+      guard old.count == new.count else { return false }
+      let text = UnsafePointer(state.chunk.bytes) + Int(new.offset)
+      return Stores.areEqual(starts[Int(old.chunk)].bytes + Int(old.offset), text, Int(new.count))
+    case .missing, .error, .list, .object: return false
+    }
+  }
+
+  /// The type of the object whose members are next, by its `__typename`. If that is the first member, as a rule, it is
+  /// passed, too.
+  /// - Returns: The number of the typed node, the field that is expected next, and whether the object has ended.
+  @inline(__always)
+  private mutating func typed(
+    _ node: Int32, _ plan: inout PreparedPlan, _ state: inout WriteState
+  ) throws(RecordError) -> (Int32, expected: Int32, isEmpty: Bool) {
+    let name = plan.nodes[Int(node)].typename
+    guard !name.isEmpty, plan.passName(&state.json, name) else {
+      let number = try searchTyped(node, &plan, state.json)
+      return (number, plan.typed[Int(number)].fields.lowerBound, false)
+    }
+    let start = state.json.offset
+    let number = try readTyped(node, &plan, &state.json)
+    let first = plan.typed[Int(number)].fields.lowerBound
+    // Fragments may select it for some types only.
+    let planned = plan.typed[Int(number)].fields.first { plan.fields[Int($0)].field == 0 }
+    if let planned {
+      let slot = Slot(.scalar, chunk: state.number, offset: start, count: state.json.offset - start)
+      state.pending.append(PendingSlot(slot: slot, planned: planned))
+    }
+    return (number, planned == first ? first + 1 : first, try !state.json.passComma(until: UInt8(ascii: "}")))
+  }
+
+  /// Reads the value of `__typename`.
+  @inline(__always)
+  private mutating func readTyped(
+    _ node: Int32, _ plan: inout PreparedPlan, _ json: inout ResponseScanner
+  ) throws(RecordError) -> Int32 {
+    guard json.next() == UInt8(ascii: "\"") else { throw .mismatch(field: "__typename") }
+    let start = json.position
+    try json.skipString()
+    let bytes = UnsafeBufferPointer(start: start + 1, count: json.position - start - 2)
+    if !bytes.contains(UInt8(ascii: "\\")) { return try plan.typed(node, named: bytes, in: &self) }
+    let name = ResponseScanner.unescaped(UnsafeBufferPointer(start: start, count: json.position - start))
+    return try plan.typed(node, type(named: name), in: &self)
+  }
+
+  /// Looks for `__typename` among all members.
+  @inline(never)
+  private mutating func searchTyped(
+    _ node: Int32, _ plan: inout PreparedPlan, _ scanner: ResponseScanner
+  ) throws(RecordError) -> Int32 {
+    let name = plan.nodes[Int(node)].typename
+    guard !name.isEmpty else { return try plan.typed(node, 0, in: &self) }
+    var json = scanner
+    repeat {
+      if try plan.passKey(&json, named: name) { return try readTyped(node, &plan, &json) }
+      try json.skipValue()
+    } while try json.passComma(until: UInt8(ascii: "}"))
+    return try plan.typed(node, 0, in: &self)
+  }
+
+  /// The entity that the fields of an object tell; `nil` for an object without a key.
+  private mutating func entity(
+    _ typed: PreparedPlan.Typed, pendingFrom first: Int, _ plan: borrowing PreparedPlan, _ state: inout WriteState
+  ) -> UInt32? {
+    if typed.isRoot { return findOrInsert(typed.type, UnsafeBufferPointer(start: nil, count: 0)) }
+    guard !typed.key.isEmpty else { return nil }
+    state.key.removeAll(keepingCapacity: true)
+    for number in typed.key {
+      let planned = plan.keyFields[Int(number)]
+      // A key stands where the document has it, as a rule.
+      let place = first + Int(planned &- typed.fields.lowerBound)
+      let isThere = place < state.pending.count && state.pending[place].planned == planned
+      let pending =
+        isThere
+        ? state.pending[place] : state.pending.elements(from: first).last { $0.planned == planned }
+      guard let slot = pending?.slot, slot.kind == .scalar else { return nil }
+      let bytes = self.bytes(of: slot)
+      var part = bytes
+      var unescaped: [UInt8] = []
+      switch bytes[0] {
+      case UInt8(ascii: "\""):
+        part = UnsafeBufferPointer(rebasing: bytes[1..<(bytes.count - 1)])
+        if part.contains(UInt8(ascii: "\\")) { unescaped = Array(ResponseScanner.unescaped(bytes).utf8) }
+      case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): break
+      default: return nil
+      }
+      if typed.key.count == 1, unescaped.isEmpty { return findOrInsert(typed.type, part) }
+      if number > typed.key.lowerBound { state.key.append(UInt8(ascii: "+")) }
+      if typed.key.count == 1 {
+        state.key = unescaped
+      } else if unescaped.isEmpty {
+        Self.append(part, to: &state.key)
+      } else {
+        Self.append(unescaped, to: &state.key)
+      }
+    }
+    return state.key.withUnsafeBufferPointer { findOrInsert(typed.type, $0) }
+  }
+
+  private mutating func embedded(pendingFrom first: Int, isMerged: Bool, _ state: inout WriteState) -> Slot {
+    let base = state.elements.count
+    for index in first..<state.pending.count {
+      let slot = state.pending[index].slot
+      if isMerged, let twin = state.elements.elements(from: base).firstIndex(where: { $0.field == slot.field }) {
+        if var both = combined(state.elements[base + twin], slot, &state) {
+          both.field = slot.field
+          state.elements[base + twin] = both
+        }
+      } else {
+        state.elements.append(slot)
+      }
+    }
+    state.pending.cut(to: first)
+    return state.append(.object, from: base)
+  }
+
+  // MARK: Slots
+
+  /// Writes a value to a field of an entity.
+  @inline(never)
+  mutating func put(_ new: Slot, _ entity: UInt32, _ field: UInt32, at place: Int32, _ state: inout WriteState) {
+    collection?.retain(entity, field, at: place)
+    guard state.layer < 0 else {
+      // An error in a layer would hide what is below.
+      if new.kind == .error { return }
+      return putInLayer(new, entity, field, at: place, &state)
+    }
+    let old = base(entity, field, at: place)
+    guard var slot = combined(old, new, &state) else { return }
+    if old.chunk != state.number || old.kind == .missing {
+      state.journal.append(JournalEntry(entity: entity, field: field, place: place, old: old))
+    }
+    slot.field = 0
+    setBase(slot, entity, field, at: place)
+  }
+
+  private mutating func putInLayer(
+    _ new: Slot, _ entity: UInt32, _ field: UInt32, at place: Int32, _ state: inout WriteState
+  ) {
+    let key = SlotKey(entity, field)
+    let own = layers[state.layer].slots[key]
+    let old = own ?? visible(entity, field, at: place, upTo: state.layer)
+    // A layer keeps what is the same below, since that may change.
+    guard var slot = combined(old, new, &state) ?? (own == nil ? old : nil) else { return }
+    if own?.chunk != state.number || own?.kind == .missing {
+      state.journal.append(JournalEntry(entity: entity, field: field, place: place, old: own))
+    }
+    slot.field = 0
+    layers[state.layer].slots[key] = slot
+  }
+
+  private mutating func undo(_ state: borrowing WriteState) {
+    for entry in state.journal.elements(from: 0).reversed() { set(entry.old, entry, layer: state.layer) }
+    drop(state.number, wasKept: false)
+  }
+
+  private mutating func set(_ slot: Slot?, _ entry: JournalEntry, layer: Int) {
+    if layer < 0 {
+      setBase(slot ?? .missing, entry.entity, entry.field, at: entry.place)
+    } else {
+      layers[layer].slots[SlotKey(entry.entity, entry.field)] = slot
+    }
+  }
+
+  /// Ends a write: finds what changed, and keeps of the chunk what is needed.
+  mutating func finish(_ state: inout WriteState) -> [RecordChange] {
+    var changes: [RecordChange] = []
+    var used = 0
+    let isAlone = layers.isEmpty
+    for entry in state.journal.elements(from: 0) {
+      var now =
+        state.layer < 0
+        ? base(entry.entity, entry.field, at: entry.place)
+        : layers[state.layer].slots[SlotKey(entry.entity, entry.field)] ?? .missing
+      if isAlone, let old = entry.old, old.kind == .missing {
+        if !now.isUnanswered {
+          changes.append(RecordChange(entity: entry.entity, field: entry.field, place: entry.place))
+        }
+      } else if !isHidden(entry.entity, entry.field, above: state.layer) {
+        let old = entry.old ?? visible(entry.entity, entry.field, at: entry.place, upTo: state.layer - 1)
+        if !areEqual(old, now) {
+          changes.append(RecordChange(entity: entry.entity, field: entry.field, place: entry.place))
+        }
+      }
+      used += size(of: now, in: state.number)
+      if now.chunk == state.number, !now.hasMemory {
+        // The number marked what the write has changed. It may be that of another chunk later.
+        now.chunk = 0
+        set(now, entry, layer: state.layer)
+      }
+    }
+    if used == 0 {
+      drop(state.number, wasKept: false)
+    } else if used * 4 < state.chunk.size {
+      repack(state)
+    } else {
+      keep(state.number)
+    }
+    return changes
+  }
+
+  /// Copies what is used of a large chunk to a small one.
+  private mutating func repack(_ state: borrowing WriteState) {
+    let (left, layer) = (state.number, state.layer)
+    let journal = state.journal.elements(from: 0)
+    let slots = journal.map { entry in
+      layer < 0
+        ? base(entry.entity, entry.field, at: entry.place)
+        : layers[layer].slots[SlotKey(entry.entity, entry.field)] ?? .missing
+    }
+    let isLeft = { (chunk: UInt32) in chunk == left }
+    let chunk = Chunk(count: slots.reduce(0) { $0 + movedBytes(of: $1, from: isLeft) })
+    let number = add(chunk)
+    var offset = 0
+    for (entry, slot) in zip(journal, slots) where isAnything(of: slot, in: isLeft) {
+      set(moved(slot, from: isLeft, to: number, chunk, at: &offset), entry, layer: state.layer)
+    }
+    keep(number)
+    drop(state.number, wasKept: false)
+  }
+}
+
+// MARK: - Keys of a response
+
+extension PreparedPlan {
+  /// Passes a key, and returns the number of its field, or -1 if it is none of them.
+  @inline(__always)
+  func passKey(
+    _ json: inout ResponseScanner, expected: Int32, in fields: Range<Int32>
+  ) throws(RecordError) -> Int32 {
+    if expected < fields.upperBound, passName(&json, self.fields[Int(expected)].name) { return expected }
+    let key = try readKey(&json)
+    return fields.first { isName(self.fields[Int($0)].name, key) } ?? -1
+  }
+
+  /// Passes a key, and returns whether it is this one.
+  @inline(never)
+  func passKey(_ json: inout ResponseScanner, named name: Range<Int32>) throws(RecordError) -> Bool {
+    isName(name, try readKey(&json))
+  }
+
+  /// Passes a key and its colon, if they are just these bytes of the plan's text.
+  @inline(__always)
+  func passName(_ json: inout ResponseScanner, _ name: Range<Int32>) -> Bool {
+    let count = Int(name.upperBound &- name.lowerBound)
+    // White space may come before a key.
+    guard json.next() == UInt8(ascii: "\"") else { return false }
+    // The zero bytes after the response are not enough for a long name.
+    guard count <= Chunk.padding || json.remaining >= count else { return false }
+    let isEqual = text.withUnsafeBufferPointer { text in
+      text.baseAddress.map { areEqual($0 + Int(name.lowerBound), json.position, count) } ?? false
+    }
+    if isEqual { json.position += count }
+    return isEqual
+  }
+
+  /// Passes a key, which may have escapes, and white space behind it. Returns it with its quotes.
+  @inline(never)
+  private func readKey(_ json: inout ResponseScanner) throws(RecordError) -> [UInt8] {
+    guard json.next() == UInt8(ascii: "\"") else { throw .malformed(nil) }
+    let start = json.position
+    try json.skipString()
+    let key = UnsafeBufferPointer(start: start, count: json.position - start)
+    guard json.next() == UInt8(ascii: ":") else { throw .malformed(nil) }
+    json.position += 1
+    return key.contains(UInt8(ascii: "\\")) ? Array("\"\(ResponseScanner.unescaped(key))\"".utf8) : Array(key)
+  }
+
+  private func isName(_ name: Range<Int32>, _ key: [UInt8]) -> Bool {
+    text[Int(name.lowerBound)..<(Int(name.upperBound) - 1)].elementsEqual(key)
+  }
+
+  /// The name of a field in the response.
+  func responseName(_ planned: Int32) -> String {
+    let range = fields[Int(planned)].name
+    return String(decoding: text[(Int(range.lowerBound) + 1)..<(Int(range.upperBound) - 2)], as: UTF8.self)
+  }
+}
+
+extension RecordError {
+  /// The error with the place at which a reader finds a response malformed, which counts before all others.
+  fileprivate func completed(by data: RawSpan) -> RecordError {
+    do throws(JSONError) {
+      try JSONReader.reading(data) { json throws(JSONError) in try json.skipValue() }
+      return self
+    } catch {
+      return .malformed(error)
+    }
+  }
+}

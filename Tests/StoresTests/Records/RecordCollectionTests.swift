@@ -1,0 +1,155 @@
+import Testing
+
+@testable import Stores
+
+struct RecordCollectionTests {
+  private func collect(_ test: inout TestCache, _ retained: [RecordDependencies], slice: Int = 1) {
+    test.cache.beginCollection(retaining: retained)
+    while test.cache.continueCollection(entities: slice) {}
+  }
+
+  private let lists = "{ a { v } b { v } }"
+  private let json =
+    #"{"a":[{"__typename":"T","id":"1","v":1},{"__typename":"T","id":"2","v":2}],"#
+    + #""b":[{"__typename":"T","id":"3","v":3}]}"#
+
+  @Test("what nobody retains goes, and what is retained is read as before", arguments: [1, 2, 100])
+  func sweeping(slice: Int) throws {
+    var test = TestCache()
+    try test.write(lists, json)
+    let kept = try test.read("{ a { v } }")
+    collect(&test, [kept.dependencies], slice: slice)
+    #expect(try test.text("{ a { v } }") == kept.text)
+    #expect(test.cache.entity("T", id: "1") != nil)
+    #expect(try test.text("{ b { v } }") == "missing b.0.__typename")
+  }
+
+  @Test("an entity that is still pointed to is missing, not null, and its number goes with the last pointer")
+  func danglingReference() throws {
+    var test = TestCache()
+    try test.write(lists, json)
+    let kept = try test.read("{ a { v } }")
+    collect(&test, [kept.dependencies])
+    #expect(test.cache.entity("T", id: "3") != nil)
+    try test.write("{ b { v } }", #"{"b":[]}"#)
+    collect(&test, [kept.dependencies])
+    #expect(test.cache.entity("T", id: "3") == nil)
+    #expect(test.cache.entityCount == 3)
+  }
+
+  @Test("fields with arguments go if nobody reads them, and their numbers are used again")
+  func arguments() throws {
+    var test = TestCache()
+    for number in 0..<50 {
+      try test.write("{ p(n: \(number)) { v } }", #"{"p":{"__typename":"T","id":"\#(number)","v":1}}"#)
+    }
+    let kept = try test.read("{ p(n: 7) { v } }")
+    collect(&test, [kept.dependencies])
+    #expect(test.cache.entityCount == 2)
+    #expect(try test.text("{ p(n: 7) { v } }") == kept.text)
+    #expect(try test.text("{ p(n: 8) { v } }") == "missing p")
+    let fields = test.cache.fieldKeys.count
+    for number in 100..<140 { try test.write("{ p(n: \(number)) { v } }", #"{"p":null}"#) }
+    #expect(test.cache.fieldKeys.count == fields)
+  }
+
+  @Test("what is written or read during a collection stays")
+  func during() throws {
+    var test = TestCache()
+    try test.write(lists, json)
+    test.cache.beginCollection(retaining: [])
+    _ = test.cache.continueCollection(entities: 1)
+    try test.write(
+      "{ c(n: 1) { v w { x } } }", #"{"c":{"__typename":"T","id":"4","v":4,"w":{"__typename":"W","id":null,"x":[5]}}}"#)
+    let read = try test.text("{ c(n: 1) { v } }")
+    while test.cache.continueCollection(entities: 1) {
+      try test.write("{ d { v } }", #"{"d":{"__typename":"T","id":"5","v":5}}"#)
+    }
+    #expect(try test.text("{ c(n: 1) { v } }") == read)
+    #expect(try test.text("{ c(n: 1) { w { x } } }").contains(#""x":[5]"#))
+    #expect(try test.text("{ d { v } }") == #"{"d":{"__typename":"T","id":"5","v":5}}"#)
+  }
+
+  @Test("what a layer settles while responses are being emptied stays")
+  func settlingDuring() throws {
+    var test = TestCache()
+    let long = String(repeating: "x", count: 1000)
+    try test.write("{ l { v } }", #"{"l":[{"__typename":"T","id":"1","v":1},{"__typename":"T","id":"2","v":2}]}"#)
+    test.cache.addLayer(1)
+    try test.write("{ a b }", #"{"a":"kept","b":"\#(long)"}"#, in: 1)
+    try test.write("{ b }", #"{"b":1}"#, in: 1)
+    let kept = try test.read("{ a b l { v } }")
+    test.cache.beginCollection(retaining: [kept.dependencies])
+    // The first pass, and in the second the root.
+    for _ in 0..<4 { _ = test.cache.continueCollection(entities: 1) }
+    test.cache.settleLayer(1)
+    while test.cache.continueCollection(entities: 1) {}
+    #expect(try test.text("{ a b l { v } }") == kept.text)
+    #expect(test.cache.chunkBytes < 1000)
+  }
+
+  @Test("what layers show stays")
+  func layers() throws {
+    var test = TestCache()
+    test.cache.addLayer(1)
+    try test.write(lists, json, in: 1)
+    collect(&test, [])
+    #expect(try test.text(lists) == json)
+  }
+
+  @Test("a response of which little is left does not stay in memory")
+  func compaction() throws {
+    var test = TestCache()
+    let long = String(repeating: "x", count: 10_000)
+    let document = "{ l { v } }"
+    let items = (0..<20).map { #"{"__typename":"T","id":"\#($0)","v":"\#(long)"}"# }
+    try test.write(document, #"{"l":[\#(items.joined(separator: ","))]}"#)
+    #expect(test.cache.chunkBytes > 200_000)
+    try test.write(document, #"{"l":[\#(items[3])]}"#)
+    let kept = try test.read(document)
+    collect(&test, [kept.dependencies])
+    #expect(test.cache.chunkBytes < 11_000)
+    #expect(try test.text(document) == kept.text)
+  }
+
+  @Test("a change of one field does not keep the whole response that brought it")
+  func smallChange() throws {
+    var test = TestCache()
+    let long = String(repeating: "x", count: 10_000)
+    try test.write("{ a b }", #"{"a":"\#(long)","b":1}"#)
+    let before = test.cache.chunkBytes
+    for number in 2..<50 { try test.write("{ a b }", #"{"a":"\#(long)","b":\#(number)}"#) }
+    #expect(test.cache.chunkBytes < before + 200)
+  }
+
+  @Test("removing an entity or a field reports what was visible")
+  func removing() throws {
+    var test = TestCache()
+    try test.write("{ t { v w(n: 1) } }", #"{"t":{"__typename":"T","id":"1","v":1,"w":2}}"#)
+    let entity = try #require(test.cache.entity("T", id: "1"))
+    let one = test.cache.remove(entity, field: "w(n:1)")
+    #expect(test.names(one) == ["T:1.w(n:1)"])
+    #expect(test.cache.remove(entity, field: "w(n:1)") == [])
+    #expect(try test.text("{ t { v w(n: 1) } }") == "missing t.w")
+    let all = test.cache.remove(entity)
+    #expect(test.names(all) == ["T:1.__typename", "T:1.id", "T:1.v"])
+    #expect(try test.text("{ t { v } }") == "missing t.__typename")
+    #expect(test.cache.remove(entity) == [])
+  }
+
+  @Test("numbers and keys are used again, however often entities come and go")
+  func churn() throws {
+    var test = TestCache()
+    for round in 0..<30 {
+      let items = (0..<100).map { #"{"__typename":"T","id":"round \#(round) item \#($0)","v":\#($0)}"# }
+      let json = #"{"l":[\#(items.joined(separator: ","))]}"#
+      try test.write("{ l { v } }", json)
+      let kept = try test.read("{ l { v } }")
+      collect(&test, [kept.dependencies], slice: 50)
+      #expect(test.cache.entityCount == 101)
+      #expect(try test.text("{ l { v } }") == json)
+    }
+    #expect(test.cache.entities.count < 210)
+    #expect(test.cache.slots.count < 1500)
+  }
+}
