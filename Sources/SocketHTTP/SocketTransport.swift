@@ -256,8 +256,12 @@ extension SocketTransport {
     /// Which requests go through a proxy; by default those that the environment variables specify.
     public var proxy = ProxyConfiguration.environment
 
-    /// The versions of HTTP that requests may be sent in. WebSockets always begin with HTTP/1.1 (RFC 6455, section 4.1).
-    var httpVersions = HTTPVersions.http1
+    /// The versions of HTTP that requests may be sent in; HTTP/1.1 alone by default. WebSockets always begin with HTTP/1.1
+    /// (RFC 6455, section 4.1), and so does what a proxy passes on in clear text.
+    ///
+    /// On a connection in HTTP/2, as many requests are under way as the server allows; where that is not enough, there are
+    /// more connections, up to ``maximumConnectionsPerOrigin``.
+    public var httpVersions = HTTPVersions.http1
 
     /// When a request that a server has refused more than once, without processing it, is sent again; the first time, it
     /// is at once.
@@ -276,8 +280,9 @@ extension SocketTransport {
 }
 
 extension SocketTransport.Configuration {
-  /// Which versions of HTTP a transport speaks.
-  enum HTTPVersions: Hashable, Sendable {
+  /// Which versions of HTTP a transport speaks. Cases may be added.
+  @nonexhaustive
+  public enum HTTPVersions: Hashable, Sendable {
     /// HTTP/1.1 alone.
     case http1
     /// HTTP/2 where the server of an `https` URL chooses it (ALPN, RFC 7301), otherwise HTTP/1.1.

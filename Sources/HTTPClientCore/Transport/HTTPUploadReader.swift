@@ -1,7 +1,7 @@
 import SystemBase
 
-/// Reads an upload from its beginning to its end, a block at a time, and frames it in chunks if its size is not known
-/// (RFC 9112, section 7.1). It never blocks: files and streams are read elsewhere, ahead of the connection.
+/// Reads an upload from its beginning to its end, a block at a time, and for HTTP/1.1 frames it in chunks if its size is not
+/// known (RFC 9112, section 7.1). It never blocks: files and streams are read elsewhere, ahead of the connection.
 ///
 /// Belongs to one connection, which uses it under its lock.
 package final class HTTPUploadReader {
@@ -34,9 +34,11 @@ package final class HTTPUploadReader {
   private var isOver = false
 
   /// Begins nothing yet. `whenReady` may be called on any thread.
-  package init(_ upload: HTTPUpload, _ access: FileAccess, whenReady: @escaping @Sendable () -> Void) {
+  package init(
+    _ upload: HTTPUpload, _ access: FileAccess, isFramed: Bool = true, whenReady: @escaping @Sendable () -> Void
+  ) {
     pieces = upload.pieces
-    isChunked = upload.count == nil
+    isChunked = isFramed && upload.count == nil
     isAnnouncedEmpty = upload.count == 0
     self.access = access
     self.whenReady = whenReady

@@ -53,8 +53,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// What is said on a connection whose server chose this protocol, or none.
   @Sendable static func http(_ applicationProtocol: ApplicationProtocol?) -> any HTTPConnection {
     switch applicationProtocol {
-    // Routes do not allow HTTP/2 by default.
-    case .http1, .http2, nil: HTTP1Connection()
+    case .http1, nil: HTTP1Connection()
+    case .http2: HTTP2Connection()
     }
   }
 

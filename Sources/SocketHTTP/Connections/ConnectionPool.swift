@@ -173,6 +173,12 @@ struct ConnectionPool<
     return true
   }
 
+  /// The other exchanges of the connection that an exchange has.
+  func companions(of exchange: Exchange) -> [Exchange] {
+    guard case .connected(let member, _)? = places[ObjectIdentifier(exchange)] else { return [] }
+    return member.exchanges.filter { $0 !== exchange }
+  }
+
   private mutating func leave(_ waiter: Waiter, _ effects: inout Effects) {
     let group = waiter.group
     let isFirst = group.firstWaiter() === waiter

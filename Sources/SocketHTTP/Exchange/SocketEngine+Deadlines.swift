@@ -30,7 +30,9 @@ extension SocketEngine {
       }
       for (exchange, phase) in expired {
         // What silenced this connection may well have silenced those that have been idle for longer.
-        let isSilent = phase == .activity || exchange.isUnanswered
+        let isSilent =
+          (phase == .activity || exchange.isUnanswered)
+          && !state.pool.companions(of: exchange).contains { $0.isHeard(after: exchange) }
         _ = state.pool.cancel(exchange, isSilent: isSilent, &effects)
       }
       state.nextScan = next.map { max($0, now + Self.shortestScan) }

@@ -67,9 +67,9 @@ final class SocketExchange: @unchecked Sendable {
   }
 
   /// Reads the request's upload, if it has one. `whenReady` is called once there are more bytes of a file or a stream that
-  /// had none.
-  func uploadReader(whenReady: (@Sendable () -> Void)?) -> HTTPUploadReader? {
-    request.upload.map { HTTPUploadReader($0, files, whenReady: whenReady ?? {}) }
+  /// had none. `isFramed` says that one whose size is not known is framed in chunks.
+  func uploadReader(isFramed: Bool = true, whenReady: (@Sendable () -> Void)?) -> HTTPUploadReader? {
+    request.upload.map { HTTPUploadReader($0, files, isFramed: isFramed, whenReady: whenReady ?? {}) }
   }
 
   /// Checks the files of the request's upload, with calls that may block; calls back on another thread, with the error of
@@ -158,6 +158,16 @@ final class SocketExchange: @unchecked Sendable {
 
   /// Whether the connection may have been dead when it got the request: it was used before, and nothing has come back.
   var isUnanswered: Bool { isOnSilentConnection.load(ordering: .relaxed) }
+
+  /// Whether the server has given a sign of life for it later than for another exchange.
+  func isHeard(after other: SocketExchange) -> Bool {
+    func lastSign(of exchange: SocketExchange) -> Instant? {
+      let sign = exchange.lastActivity.load(ordering: .relaxed)
+      return sign == Self.busy ? nil : exchange.start + .nanoseconds(max(sign, 0))
+    }
+    guard let own = lastSign(of: self), let others = lastSign(of: other) else { return true }
+    return own > others
+  }
 
   /// Whether its total time is over, or will be within the few milliseconds by which timers differ.
   var isOverdue: Bool { request.timeouts.total.map { start + $0 + .milliseconds(-10) <= .now } ?? false }

@@ -1,0 +1,242 @@
+"""An HTTP/2 server made of Python's h2, for tests of the client. The path says what it does:
+
+/echo                       sends the body back, as it comes
+/size?count=N               sends N bytes
+/steps?count=N&size=S       sends N pieces of S bytes, each after 10 ms
+/status?code=C              responds with that status, before the body has come
+/interim                    sends 103 (Early Hints) before its response
+/trailers                   sends trailers behind its body
+/hang                       never responds
+/reset?code=C               resets the stream with that code
+/half?code=C                sends half of a body, and resets the stream
+/refuse?key=K&count=N       refuses the first N requests with this key (REFUSED_STREAM)
+/goaway?key=K               the first time with this key: closes the connection to this stream and later ones (GOAWAY), and
+                            ends it once the others are done
+/drain                      responds, and says that the connection takes no more
+/cut                        closes the connection at once
+/counts                     the counts, as JSON: connections, streams, resets by the client, pings
+
+It listens on a port, with TLS if it gets the files of a certificate and a key, and otherwise in clear text. It prints the
+port as JSON, and ends when its input does. Its limits are those that the command line has: --streams, --window.
+"""
+
+import argparse
+import asyncio
+import json
+import ssl
+import sys
+import urllib.parse
+from collections import Counter
+
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import h2.settings
+
+counts = Counter()
+seen = Counter()
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, streams, window):
+        self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
+        self.h2.local_settings = h2.settings.Settings(
+            client=False,
+            initial_values={
+                h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: streams,
+                h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: window,
+            },
+        )
+        self.bodies = {}
+        self.ended = {}
+        self.tasks = {}
+        self.room = asyncio.Event()
+        self.isDraining = False
+
+    def connection_made(self, transport):
+        self.transport = transport
+        counts["connections"] += 1
+        self.h2.initiate_connection()
+        self.flush()
+
+    def connection_lost(self, error):
+        for task in self.tasks.values():
+            task.cancel()
+
+    def flush(self):
+        if data := self.h2.data_to_send():
+            self.transport.write(data)
+
+    def data_received(self, data):
+        try:
+            events = self.h2.receive_data(data)
+        except h2.exceptions.ProtocolError as error:
+            print(f"the client broke the protocol: {error!r}", file=sys.stderr, flush=True)
+            counts["errors"] += 1
+            self.flush()
+            return self.transport.close()
+        for event in events:
+            self.receive(event)
+        self.flush()
+        self.room.set()
+        self.room = asyncio.Event()
+
+    def receive(self, event):
+        match event:
+            case h2.events.RequestReceived():
+                counts["streams"] += 1
+                stream = event.stream_id
+                self.bodies[stream] = asyncio.Queue()
+                task = asyncio.get_running_loop().create_task(self.respond(stream, dict(event.headers)))
+                self.tasks[stream] = task
+                task.add_done_callback(lambda _: self.finish(stream))
+            case h2.events.DataReceived():
+                if event.stream_id in self.bodies:
+                    self.bodies[event.stream_id].put_nowait((event.data, event.flow_controlled_length))
+                else:
+                    self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            case h2.events.StreamEnded():
+                if event.stream_id in self.bodies:
+                    self.bodies[event.stream_id].put_nowait(None)
+            case h2.events.StreamReset():
+                counts["resets"] += 1
+                if task := self.tasks.get(event.stream_id):
+                    task.cancel()
+            case h2.events.PingReceived():
+                counts["pings"] += 1
+
+    def finish(self, stream):
+        self.tasks.pop(stream, None)
+        self.bodies.pop(stream, None)
+        if self.isDraining and not self.tasks:
+            self.flush()
+            self.transport.close()
+
+    def head(self, stream, status=200, end=False, **fields):
+        self.h2.send_headers(stream, [(":status", str(status)), *fields.items()], end_stream=end)
+        self.flush()
+
+    async def send(self, stream, data, end=False):
+        position = 0
+        while position < len(data) or (end and not data):
+            room = min(self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
+            if room <= 0 and data:
+                await self.room.wait()
+                continue
+            piece = data[position : position + room]
+            position += len(piece)
+            self.h2.send_data(stream, piece, end_stream=end and position == len(data))
+            self.flush()
+            if not data:
+                return
+            await asyncio.sleep(0)
+
+    async def respond(self, stream, headers):
+        try:
+            await self.answer(stream, headers)
+        except (h2.exceptions.StreamClosedError, h2.exceptions.ProtocolError):
+            pass
+
+    async def body(self, stream):
+        while (piece := await self.bodies[stream].get()) is not None:
+            data, length = piece
+            self.h2.acknowledge_received_data(length, stream)
+            self.flush()
+            yield data
+
+    async def answer(self, stream, headers):
+        parts = urllib.parse.urlsplit(headers[":path"])
+        query = dict(urllib.parse.parse_qsl(parts.query))
+        count = int(query.get("count", "1"))
+        code = int(query.get("code", "0"))
+        match parts.path:
+            case "/echo":
+                self.head(stream, **{"content-type": headers.get("content-type", "text/plain")})
+                async for data in self.body(stream):
+                    await self.send(stream, data)
+                await self.send(stream, b"", end=True)
+            case "/size":
+                self.head(stream, **{"content-length": str(count)})
+                await self.send(stream, b"0123456789" * (count // 10) + b"x" * (count % 10), end=True)
+            case "/steps":
+                # What is not JSON is read as it arrives, and takes no place of requests.
+                self.head(stream, **{"content-type": "application/json"})
+                for number in range(count):
+                    await self.send(stream, b"x" * int(query["size"]), end=number == count - 1)
+                    await asyncio.sleep(0.01)
+            case "/status":
+                self.head(stream, code)
+                await self.send(stream, b"early", end=True)
+            case "/interim":
+                self.h2.send_headers(stream, [(":status", "103"), ("link", "</style.css>")])
+                self.head(stream)
+                await self.send(stream, b"final", end=True)
+            case "/trailers":
+                self.head(stream)
+                await self.send(stream, b"body")
+                self.h2.send_headers(stream, [("checksum", "abc")], end_stream=True)
+                self.flush()
+            case "/hang":
+                await asyncio.sleep(3600)
+            case "/reset":
+                self.h2.reset_stream(stream, code)
+                self.flush()
+            case "/half":
+                self.head(stream, **{"content-length": "10"})
+                await self.send(stream, b"01234")
+                self.h2.reset_stream(stream, code)
+                self.flush()
+            case "/refuse":
+                seen[query["key"]] += 1
+                if seen[query["key"]] <= count:
+                    self.h2.reset_stream(stream, h2.errors.ErrorCodes.REFUSED_STREAM)
+                    return self.flush()
+                self.head(stream)
+                await self.send(stream, str(seen[query["key"]]).encode(), end=True)
+            case "/goaway":
+                seen[query["key"]] += 1
+                if seen[query["key"]] == 1:
+                    self.isDraining = True
+                    self.transport.write(goaway(stream - 2))
+                    return
+                self.head(stream)
+                await self.send(stream, b"again", end=True)
+            case "/drain":
+                self.head(stream)
+                await self.send(stream, b"last", end=True)
+                self.isDraining = True
+                self.transport.write(goaway(stream))
+            case "/cut":
+                self.transport.abort()
+            case "/counts":
+                self.head(stream)
+                await self.send(stream, json.dumps(counts).encode(), end=True)
+
+
+def goaway(last):
+    """A GOAWAY frame: h2 would take it for the end of the connection."""
+    return bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + max(last, 0).to_bytes(4, "big") + bytes(4)
+
+
+async def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--certificate")
+    parser.add_argument("--key")
+    parser.add_argument("--streams", type=int, default=100)
+    parser.add_argument("--window", type=int, default=65535)
+    options = parser.parse_args()
+    context = None
+    if options.certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(options.certificate, options.key)
+        context.set_alpn_protocols(["h2"])
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(
+        lambda: Connection(options.streams, options.window), "127.0.0.1", 0, ssl=context, backlog=512
+    )
+    print(json.dumps({"port": server.sockets[0].getsockname()[1]}), flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+
+
+asyncio.run(main())
