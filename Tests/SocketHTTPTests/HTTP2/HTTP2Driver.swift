@@ -4,26 +4,29 @@ import Streams
 
 @testable import SocketHTTP
 
-/// Frames as a server sends them, made byte by byte, and without the code that is tested.
+/// Frames as a server sends them, made byte by byte, and without the code that is tested. They are not inlined: the optimiser
+/// would take minutes over the tests.
 enum HTTP2ServerFrame {
-  static func frame(_ type: UInt8, _ flags: UInt8 = 0, _ stream: UInt32 = 0, _ payload: [UInt8] = []) -> [UInt8] {
+  @inline(never) static func frame(_ type: UInt8, _ flags: UInt8 = 0, _ stream: UInt32 = 0, _ payload: [UInt8] = [])
+    -> [UInt8]
+  {
     let count = payload.count
     return [UInt8(count >> 16), UInt8(count >> 8 & 0xFF), UInt8(count & 0xFF), type, flags] + bytes(stream) + payload
   }
 
-  static func bytes(_ number: UInt32) -> [UInt8] { [24, 16, 8, 0].map { UInt8(number >> $0 & 0xFF) } }
+  @inline(never) static func bytes(_ number: UInt32) -> [UInt8] { [24, 16, 8, 0].map { UInt8(number >> $0 & 0xFF) } }
 
-  static func settings(_ pairs: [(UInt16, UInt32)] = []) -> [UInt8] {
+  @inline(never) static func settings(_ pairs: [(UInt16, UInt32)] = []) -> [UInt8] {
     frame(4, 0, 0, pairs.flatMap { [UInt8($0.0 >> 8), UInt8($0.0 & 0xFF)] + bytes($0.1) })
   }
 
   static let acknowledgement = frame(4, 1)
 
-  static func block(_ fields: [(String, String)]) -> [UInt8] {
+  @inline(never) static func block(_ fields: [(String, String)]) -> [UInt8] {
     fields.flatMap { [0] + string($0.0) + string($0.1) }
   }
 
-  private static func string(_ text: String) -> [UInt8] {
+  @inline(never) private static func string(_ text: String) -> [UInt8] {
     let bytes = Array(text.utf8)
     guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }
     var (size, rest) = ([UInt8(127)], bytes.count - 127)
@@ -34,37 +37,41 @@ enum HTTP2ServerFrame {
     return size + [UInt8(rest)] + bytes
   }
 
-  static func headers(_ stream: UInt32, _ fields: [(String, String)], isEnd: Bool = false) -> [UInt8] {
+  @inline(never) static func headers(_ stream: UInt32, _ fields: [(String, String)], isEnd: Bool = false) -> [UInt8] {
     frame(1, isEnd ? 5 : 4, stream, block(fields))
   }
 
-  static func head(_ stream: UInt32, _ status: Int = 200, _ fields: [(String, String)] = [], isEnd: Bool = false)
+  @inline(never) static func head(
+    _ stream: UInt32, _ status: Int = 200, _ fields: [(String, String)] = [], isEnd: Bool = false
+  )
     -> [UInt8]
   {
     headers(stream, [(":status", "\(status)")] + fields, isEnd: isEnd)
   }
 
-  static func data(_ stream: UInt32, _ payload: [UInt8], isEnd: Bool = false) -> [UInt8] {
+  @inline(never) static func data(_ stream: UInt32, _ payload: [UInt8], isEnd: Bool = false) -> [UInt8] {
     frame(0, isEnd ? 1 : 0, stream, payload)
   }
 
-  static func data(_ stream: UInt32, _ text: String, isEnd: Bool = false) -> [UInt8] {
+  @inline(never) static func data(_ stream: UInt32, _ text: String, isEnd: Bool = false) -> [UInt8] {
     data(stream, Array(text.utf8), isEnd: isEnd)
   }
 
-  static func padded(_ stream: UInt32, _ text: String, padding: Int, isEnd: Bool = false) -> [UInt8] {
+  @inline(never) static func padded(_ stream: UInt32, _ text: String, padding: Int, isEnd: Bool = false) -> [UInt8] {
     frame(0, isEnd ? 9 : 8, stream, [UInt8(padding)] + text.utf8 + [UInt8](repeating: 0, count: padding))
   }
 
-  static func reset(_ stream: UInt32, _ code: UInt32) -> [UInt8] { frame(3, 0, stream, bytes(code)) }
+  @inline(never) static func reset(_ stream: UInt32, _ code: UInt32) -> [UInt8] { frame(3, 0, stream, bytes(code)) }
 
-  static func windowUpdate(_ stream: UInt32, _ increment: UInt32) -> [UInt8] { frame(8, 0, stream, bytes(increment)) }
+  @inline(never) static func windowUpdate(_ stream: UInt32, _ increment: UInt32) -> [UInt8] {
+    frame(8, 0, stream, bytes(increment))
+  }
 
-  static func ping(_ byte: UInt8, isAnswer: Bool = false) -> [UInt8] {
+  @inline(never) static func ping(_ byte: UInt8, isAnswer: Bool = false) -> [UInt8] {
     frame(6, isAnswer ? 1 : 0, 0, [0, 0, 0, 0, 0, 0, 0, byte])
   }
 
-  static func goAway(_ last: UInt32, _ code: UInt32 = 0, _ text: String = "") -> [UInt8] {
+  @inline(never) static func goAway(_ last: UInt32, _ code: UInt32 = 0, _ text: String = "") -> [UInt8] {
     frame(7, 0, 0, bytes(last) + bytes(code) + text.utf8)
   }
 }
@@ -78,20 +85,20 @@ struct HTTP2ClientFrame: Equatable {
 
   var number: UInt32 { payload.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } }
 
-  static func reset(_ stream: UInt32, _ code: HTTP2ErrorCode) -> HTTP2ClientFrame {
+  @inline(never) static func reset(_ stream: UInt32, _ code: HTTP2ErrorCode) -> HTTP2ClientFrame {
     HTTP2ClientFrame(type: 3, stream: stream, payload: HTTP2ServerFrame.bytes(code.rawValue))
   }
 
-  static func windowUpdate(_ stream: UInt32, _ increment: UInt32) -> HTTP2ClientFrame {
+  @inline(never) static func windowUpdate(_ stream: UInt32, _ increment: UInt32) -> HTTP2ClientFrame {
     HTTP2ClientFrame(type: 8, stream: stream, payload: HTTP2ServerFrame.bytes(increment))
   }
 
-  static func data(_ stream: UInt32, _ payload: [UInt8], isEnd: Bool = false) -> HTTP2ClientFrame {
+  @inline(never) static func data(_ stream: UInt32, _ payload: [UInt8], isEnd: Bool = false) -> HTTP2ClientFrame {
     HTTP2ClientFrame(type: 0, flags: isEnd ? 1 : 0, stream: stream, payload: payload)
   }
 
   /// Removes the frames from bytes that begin with one; those that are not whole stay.
-  static func take(from bytes: inout [UInt8]) -> [HTTP2ClientFrame] {
+  @inline(never) static func take(from bytes: inout [UInt8]) -> [HTTP2ClientFrame] {
     var (frames, position) = ([HTTP2ClientFrame](), 0)
     while bytes.count - position >= 9 {
       let head = bytes[position..<position + 9].map(Int.init)
@@ -131,7 +138,7 @@ final class HTTP2Driver {
   }
 
   /// Receives bytes, and returns what has come of them.
-  @discardableResult
+  @discardableResult @inline(never)
   func receive(_ bytes: [UInt8], pieces size: Int = .max) -> [HTTP2Event] {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -150,6 +157,7 @@ final class HTTP2Driver {
     return events()
   }
 
+  @inline(never)
   func events() -> [HTTP2Event] {
     var events: [HTTP2Event] = []
     while let event = machine.nextEvent() { events.append(event) }
@@ -157,6 +165,7 @@ final class HTTP2Driver {
   }
 
   /// The bytes that the client has sent, without those that were taken.
+  @inline(never)
   func takeBytes(upTo count: Int = .max) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count, let piece = machine.withOutput({ Array($0.prefix(count - bytes.count)) }) {
@@ -167,6 +176,7 @@ final class HTTP2Driver {
   }
 
   /// The frames that the client has sent.
+  @inline(never)
   func takeFrames() -> [HTTP2ClientFrame] {
     output += takeBytes()
     if !hasPreface, output.starts(with: Self.preface) {
@@ -177,7 +187,7 @@ final class HTTP2Driver {
   }
 
   /// Opens a stream with a request.
-  @discardableResult
+  @discardableResult @inline(never)
   func open(_ method: String = "GET", isEnd: Bool = true, _ headers: HTTPHeaders = [:]) -> UInt32 {
     machine.open(.sample(method, headers), isEnd: isEnd) ?? 0
   }
@@ -187,6 +197,7 @@ final class HTTP2Driver {
 }
 
 extension HTTP2RequestHead {
+  @inline(never)
   static func sample(_ method: String = "GET", _ headers: HTTPHeaders = [:]) -> HTTP2RequestHead {
     guard let url = URL(string: "https://example.com/graphql"),
       let request = try? HTTPRequest(method: .get, url: url, headers: headers)
