@@ -163,7 +163,7 @@ let package = Package(
       dependencies: [
         "HTTPClientCore", "HTTPMiddlewares", "HTTPTestSupport", "LoopbackServers", "SocketHTTP", "Streams",
         "SystemBase", "TestSupport", "TransportConformance",
-      ], exclude: ["HTTP2/server.py", "WebSocket/server.py"]),
+      ], exclude: ["HTTP2/gateway.py", "HTTP2/server.py", "WebSocket/server.py"]),
     .testTarget(
       name: "URLSessionHTTPTests",
       dependencies: ["HTTPClientCore", "Streams", "TestSupport", "TransportConformance", "URLSessionHTTP"]),

@@ -133,6 +133,9 @@ struct TransportOptions: Equatable, Sendable {
 
   var kind: Kind?
 
+  /// The versions of HTTP given by `--http`.
+  var versions: SocketTransport.Configuration.HTTPVersions?
+
   /// A file of certificates to trust in addition to the system's.
   var authority: String?
 
@@ -152,6 +155,9 @@ struct TransportOptions: Equatable, Sendable {
         )
       }
     #endif
+    guard kind != .urlsession || versions == nil else {
+      throw UsageError("--http does not go with --transport urlsession; use --transport socket")
+    }
     guard (certificate == nil) == (key == nil) else {
       throw UsageError("--cert and --key go together; give both, or the same file twice")
     }
@@ -190,6 +196,7 @@ struct TransportOptions: Equatable, Sendable {
     #endif
     var configuration = SocketTransport.Configuration()
     configuration.tls = tls
+    if let versions { configuration.httpVersions = versions }
     return SocketTransport(configuration: configuration)
   }
 }

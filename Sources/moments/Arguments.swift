@@ -171,6 +171,12 @@ extension Arguments {
         throw UsageError("--transport is '\(value)'; it is socket or urlsession")
       }
       transport.kind = kind
+    case .http:
+      switch value {
+      case "1.1": transport.versions = .http1
+      case "2": transport.versions = .priorKnowledge
+      default: throw UsageError("--http is '\(value)'; it is 1.1 or 2")
+      }
     case .ca: transport.authority = try Self.path(value, environment)
     case .cert: transport.certificate = try Self.path(value, environment)
     case .key: transport.key = try Self.path(value, environment)
@@ -278,7 +284,7 @@ extension Arguments {
 /// The command's options, which begin with two dashes.
 enum Option: String, CommandOption, CaseIterable {
   case user, endpoint, timeout, retries, header
-  case transport, ca, cert, key
+  case transport, http, ca, cert, key
   case policy
   case live, count, title
   case duration = "for"
@@ -289,8 +295,8 @@ enum Option: String, CommandOption, CaseIterable {
 
   var takesValue: Bool {
     switch self {
-    case .user, .endpoint, .timeout, .retries, .header, .transport, .ca, .cert, .key, .policy, .cacheDir, .live,
-      .count, .duration, .title:
+    case .user, .endpoint, .timeout, .retries, .header, .transport, .http, .ca, .cert, .key, .policy,
+      .cacheDir, .live, .count, .duration, .title:
       true
     case .json, .verbose, .help, .version, .noLikes, .allowCleartext: false
     }

@@ -123,7 +123,9 @@ struct AttemptLog: RequestObserver {
     case .attemptEnded(let attempt):
       let answer = [attempt.status.map { "status \($0)" }, failure(attempt.outcome)].compactMap { $0 }
       let head = attempt.firstByteTime.map { ", head after \(milliseconds($0))" } ?? ""
-      return "attempt \(attempt.number): \(answer.joined(separator: ", "))\(head), \(milliseconds(attempt.duration))"
+      let version = attempt.httpVersion.map { ", HTTP/\($0)" } ?? ""
+      return "attempt \(attempt.number): \(answer.joined(separator: ", "))\(version)\(head), "
+        + milliseconds(attempt.duration)
     case .retrying(let delay, let reason):
       return "again in \(milliseconds(delay)): \(reason.status.map { "status \($0)" } ?? reason.kind.description)"
     case .challenged: return "the token was rejected, getting a new one"

@@ -179,6 +179,12 @@ final class TransportOptionsTests {
     #expect(try Arguments([]).transport.transport() is PlatformTransport)
   }
 
+  @Test func `a version of HTTP can be given`() throws {
+    #expect(try Arguments(["--http", "1.1"]).transport.versions == .http1)
+    #expect(try Arguments(["--http", "2"]).transport.versions == .priorKnowledge)
+    #expect(try Arguments([]).transport.versions == nil)
+  }
+
   #if URLSession
     @Test func `the transport on URLSession can be given`() throws {
       #expect(try Arguments(["--transport=urlsession"]).transport.transport() is URLSessionTransport)
@@ -193,6 +199,7 @@ final class TransportOptionsTests {
   @Test(arguments: [
     ["--transport", "pigeon"], ["--cert", #filePath], ["--key", #filePath], ["--ca", "/nowhere/ca.pem"],
     ["--cert", "/nowhere/a.pem", "--key", "/nowhere/b.pem"], ["--transport", "urlsession", "--ca", #filePath],
+    ["--http", "3"], ["--http=2", "--transport", "urlsession"],
   ])
   func `options that contradict each other, or cannot be read, are wrong usage`(arguments: [String]) {
     #expect(throws: UsageError.self) { try Arguments(arguments) }

@@ -12,25 +12,35 @@ import URLSessionHTTP
 /// The clients to compare.
 enum Client: String, CaseIterable, Sendable {
   case sockets = "SocketTransport"
+  case socketsHTTP2 = "SocketTransport, HTTP/2"
   case asyncHTTPClient = "async-http-client"
+  case asyncHTTPClientHTTP2 = "async-http-client, HTTP/2"
   case urlSession = "URLSession"
   case blocking = "blocking sockets"
+
+  /// Those that are compared in HTTP/1.1.
+  static let inHTTP1: [Client] = [.sockets, .asyncHTTPClient, .urlSession, .blocking]
 
   /// A closure that sends one request and waits for the whole response.
   func makeSender(_ load: Load) throws -> @Sendable () async throws -> Void {
     switch self {
-    case .sockets:
-      var configuration = SocketTransport.Configuration()
-      configuration.maximumConnectionsPerOrigin = max(load.width, 8)
-      configuration.tls = TLSConfiguration(trust: .only(.file(load.certificate)))
-      return try Self.sender(through: SocketTransport(configuration: configuration), load)
+    case .sockets, .socketsHTTP2: return try Self.sender(through: transport(load), load)
     case .urlSession:
       return try Self.sender(through: URLSessionTransport(), load)
-    case .asyncHTTPClient:
-      return Self.asyncHTTPClientSender(load)
+    case .asyncHTTPClient: return Self.asyncHTTPClientSender(load, .http1Only)
+    case .asyncHTTPClientHTTP2: return Self.asyncHTTPClientSender(load, .automatic)
     case .blocking:
       preconditionFailure("has no sender")
     }
+  }
+
+  /// Our transport for a load, in the version of HTTP of this case.
+  func transport(_ load: Load) -> SocketTransport {
+    var configuration = SocketTransport.Configuration()
+    configuration.httpVersions = self == .socketsHTTP2 ? .priorKnowledge : .http1
+    configuration.maximumConnectionsPerOrigin = max(load.width, 8)
+    configuration.tls = TLSConfiguration(trust: .only(.file(load.certificate)))
+    return SocketTransport(configuration: configuration)
   }
 
   private static func sender(
@@ -46,12 +56,14 @@ enum Client: String, CaseIterable, Sendable {
     }
   }
 
-  private static func asyncHTTPClientSender(_ load: Load) -> @Sendable () async throws -> Void {
+  private static func asyncHTTPClientSender(
+    _ load: Load, _ version: HTTPClient.Configuration.HTTPVersion
+  ) -> @Sendable () async throws -> Void {
     var tls = TLSConfiguration_.makeClientConfiguration()
     tls.trustRoots = .file(load.certificate)
     var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(load.width, 8)
-    configuration.httpVersion = .http1Only
+    configuration.httpVersion = version
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     let body = ByteBuffer(repeating: 0, count: load.size)
     return {

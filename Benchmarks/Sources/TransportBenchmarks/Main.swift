@@ -6,6 +6,9 @@ import Foundation
 ///     TransportBenchmarks [ROUNDS]                     prints the table; ends with 1 where a floor is missed
 ///     TransportBenchmarks server CERTIFICATE KEY       is the server
 ///     TransportBenchmarks client NAME URL …            is a client, and prints what it measured
+///     TransportBenchmarks versions [ROUNDS]            prints the tables of HTTP/2 beside HTTP/1.1 alone
+///     TransportBenchmarks download NAME URL CERTIFICATE SIZE  downloads a file, and prints what it measured
+///     TransportBenchmarks relay PORT                   delays what it passes on to a port
 ///     TransportBenchmarks uploads [ROUNDS]             prints the table of uploads alone
 ///     TransportBenchmarks sink                         is the server that uploads go to
 ///     TransportBenchmarks upload NAME FILE PORT        uploads a file, and prints what it measured
@@ -22,11 +25,20 @@ enum Main {
       guard let port = UInt16(arguments[3]) else { exit(64) }
       let measurement = try await Uploads.measure(arguments[1], arguments[2], port: port)
       print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
+    case "versions": if try !versions(rounds: Int(arguments.last ?? "") ?? 3) { exit(1) }
+    case "download":
+      guard let client = Client(rawValue: arguments[1]), let size = Int(arguments[4]) else { exit(64) }
+      let measurement = try await Downloads.measure(client, arguments[2], certificate: arguments[3], size: size)
+      print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
+    case "relay":
+      guard let port = UInt16(arguments[1]) else { exit(64) }
+      try Relay.run(to: port)
     case "uploads": try uploads(rounds: Int(arguments.last ?? "") ?? 5)
     default:
       let rounds = Int(arguments.first ?? "") ?? 3
       try uploads(rounds: rounds)
-      try Comparison(rounds: rounds).run()
+      let isReached = try Comparison(rounds: rounds).run()
+      if try !versions(rounds: rounds) || !isReached { exit(1) }
     }
   }
 
@@ -35,6 +47,17 @@ enum Main {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     try Uploads.run(rounds: rounds, folder: folder)
+  }
+
+  /// Returns whether all floors are reached; they are not without nginx.
+  private static func versions(rounds: Int) throws -> Bool {
+    guard let server = try Nginx() else {
+      print("\nnginx is not installed.")
+      return false
+    }
+    defer { server.stop() }
+    let isReached = try Versions(rounds: rounds, server: server).run()
+    return try Downloads.run(rounds: rounds, server) && isReached
   }
 
   private static func client(_ arguments: [String]) async throws {

@@ -5,6 +5,7 @@
 #if __linux__
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -38,10 +39,10 @@ static inline int clinux_epoll_add(int epoll, int descriptor, uint64_t data) {
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// Waits for events without a timeout; returns at most 256 of them.
-static inline int clinux_epoll_wait(int epoll, clinux_event *events, int count) {
+// Takes at most 256 events; waits for the first one, without a timeout, if it may.
+static inline int clinux_epoll_wait(int epoll, clinux_event *events, int count, bool may_wait) {
   struct epoll_event batch[256];
-  int ready = epoll_wait(epoll, batch, count < 256 ? count : 256, -1);
+  int ready = epoll_wait(epoll, batch, count < 256 ? count : 256, may_wait ? -1 : 0);
   for (int index = 0; index < ready; index++) {
     events[index].events = batch[index].events;
     events[index].data = batch[index].data.u64;

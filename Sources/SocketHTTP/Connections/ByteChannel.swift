@@ -17,8 +17,12 @@ protocol ByteChannel: AnyObject {
   /// Sends what `write` has taken but the socket has not.
   func flush() -> StepOutcome
 
-  /// What has happened on the connection since the last read.
+  /// What has happened on the connection since the last read. It may read, and drop what it reads, so that nothing may
+  /// be expected on it.
   func condition() -> Socket.Condition
+
+  /// Whether the peer has stopped sending, or the connection is broken; what has arrived before is left for the reader.
+  var hasEnded: Bool { get }
 
   /// Tells the peer that nothing more will be sent, if the protocol has a message for that; to be called before the
   /// socket is closed.
@@ -71,6 +75,8 @@ final class PlainChannel: ByteChannel {
   }
 
   func flush() -> StepOutcome { .done }
+
+  var hasEnded: Bool { socket.condition() == .closed }
 
   func condition() -> Socket.Condition { socket.condition() }
 

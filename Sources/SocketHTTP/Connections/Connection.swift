@@ -23,6 +23,17 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// except those of the progress report, of an upload and of the TLS tickets, under which nothing else is called.
   let wire = Locked<Wire?>(nil)
 
+  /// What other threads leave for the loop, so that they neither wait for the lock of a connection that is busy nor each
+  /// make a system call of their own.
+  private struct Arrivals {
+    /// Exchanges that have the connection, and that the loop is to begin.
+    var exchanges: [SocketExchange] = []
+    /// What is known of the connection, if exchanges are left here.
+    var gathering: (isUsed: Bool, version: String)?
+  }
+
+  private let arrivals = Locked(Arrivals())
+
   // Only on the loop's thread.
   private var engine: SocketEngine?
   private var loop: EventLoop?
@@ -32,6 +43,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// Whether one exchange follows the other: then reading pauses while the observer of the one has something to take.
   private var isSequential = true
   private var isPaused = false
+  /// Whether further exchanges are gathered.
+  private var isGathering = false
   /// Whether a turn of reading is on its way.
   private var isReadDue = false
   /// How often reading has paused; the number identifies a pause.
@@ -45,6 +58,10 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// How many reads follow one another before others have their turn, if they bring too little to deliver, such as heads
   /// of interim responses.
   private static let mostReads = 16
+  /// How many events of several exchanges follow one another before others have their turn.
+  private static let mostEvents = 128
+  /// How many exchanges a connection has to carry for further ones to be gathered: with fewer, each is written at once.
+  private static let fewestGathered = 8
 
   init(route: Route) {
     self.route = route
@@ -62,7 +79,13 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Writes the request of an exchange that has leased the connection, on the caller's thread. A body that comes from a
   /// file or a stream may make pauses, after which the loop has to flush.
+  ///
+  /// On a connection that carries many already, the loop writes it, together with what others begin until its next turn.
   func start(_ exchange: SocketExchange, on loop: EventLoop? = nil) -> WritingOutcome {
+    if let (isUsed, version) = arrivals.withLock(\.gathering) {
+      exchange.didConnect(isReused: isUsed, version: version)
+      return gather(exchange)
+    }
     let state = wire.withLock { wire in
       wire.map { (isUsable: $0.isUsable, isUsed: $0.http.isUsed, version: $0.http.version) }
     }
@@ -75,11 +98,20 @@ final class Connection: LoopHandler, @unchecked Sendable {
     let whenReady = exchange.request.upload.flatMap { $0.hasToWait ? flushing(on: loop) : nil }
     let (outcome, wakeTime) = wire.withLock { wire -> (WritingOutcome, Instant?) in
       guard let wire else { return (.sent, nil) }
-      wire.http.begin(exchange, whenReady: whenReady)
+      wire.begin(exchange, whenReady: whenReady)
       return (wire.write(), wire.takeWakeTime())
     }
     if let wakeTime { loop?.submit { [self] in setAlarm(at: wakeTime) } }
     return writeOn(outcome)
+  }
+
+  /// Leaves an exchange for the loop's next turn.
+  private func gather(_ exchange: SocketExchange) -> WritingOutcome {
+    let isFirst = arrivals.withLock { arrivals in
+      arrivals.exchanges.append(exchange)
+      return arrivals.exchanges.count == 1
+    }
+    return isFirst ? .more : .sent
   }
 
   /// Whether it has carried an exchange.
@@ -105,6 +137,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
 // Only on the loop's thread.
 extension Connection {
+  /// Whether several exchanges may have it at a time.
+  var isShared: Bool { !isSequential }
+
   // MARK: - Opening and closing
 
   /// Begins to connect.
@@ -161,16 +196,21 @@ extension Connection {
     if let alarm { loop?.cancel(alarm) }
     alarm = nil
     // Released here, and not under the lock.
+    let arriving = arrivals.withLockUnchecked { exchange(&$0, with: Arrivals()) }.exchanges
     let (old, losses) = wire.withLockUnchecked { wire in
-      // The reason, if the protocol has given one.
-      if !isSequential { _ = wire?.write() }
+      if !isSequential {
+        wire?.http.end()
+        _ = wire?.write()
+      }
       wire?.channel.close()
       let losses = wire?.http.close() ?? []
       return (wire.take(), losses)
     }
     withExtendedLifetime(old) {}
     // After a cancellation these may be the last references to exchanges: release what their requests hold elsewhere.
-    if !losses.isEmpty { loop?.deliver(to: nil) { withExtendedLifetime(losses) {} } }
+    if !losses.isEmpty || !arriving.isEmpty {
+      loop?.deliver(to: nil) { withExtendedLifetime((losses, arriving)) {} }
+    }
     // Nobody writes from here on, so the descriptor can be closed, and its number reused.
     if let socket { loop?.close(socket.socket, socket.token) }
     socket = nil
@@ -180,6 +220,7 @@ extension Connection {
 
   /// Ends one of several exchanges, which was cancelled.
   func cancel(_ exchange: SocketExchange) {
+    arrivals.withLock { arrivals in arrivals.exchanges.removeAll { $0 === exchange } }
     wire.withLock { $0?.http.cancel(exchange) }
     loop?.deliver(to: nil) { withExtendedLifetime(exchange) {} }
     flush()
@@ -195,8 +236,15 @@ extension Connection {
 
   /// Continues writing.
   func flush() {
-    defer { reviewAlarm() }
-    switch writeOn(wire.withLock { $0?.write() ?? .sent }) {
+    defer { review() }
+    let arriving = arrivals.withLockUnchecked { exchange(&$0.exchanges, with: []) }
+    let whenReady = arriving.map { $0.request.upload?.hasToWait ?? false ? flushing(on: loop) : nil }
+    let outcome = wire.withLock { wire -> WritingOutcome in
+      guard let wire else { return .sent }
+      for (exchange, whenReady) in zip(arriving, whenReady) { wire.begin(exchange, whenReady: whenReady) }
+      return wire.write()
+    }
+    switch writeOn(outcome) {
     case .sent, .blocked: break
     // Let others have their turn.
     case .more: loop?.submit { [self] in flush() }
@@ -211,12 +259,12 @@ extension Connection {
     // Of several exchanges, one may have more to send now, and the protocol has something to say itself.
     defer { if !isSequential { flush() } }
     wire.withLock { $0?.channel.beginReading(isOver: isOver) }
-    var reads = 0
+    var (reads, events) = (0, 0)
     while !isPaused, socket != nil {
-      guard reads < Self.mostReads else { return readSoon(on: loop) }
-      reads += 1
+      guard reads < Self.mostReads, events < Self.mostEvents else { return readSoon(on: loop) }
+      events += 1
       switch wire.withLock({ $0?.read(into: loop.buffer) ?? .blocked }) {
-      case .more: break
+      case .more: reads += 1
       case .blocked: return
       case .failed(let error): return fail(error)
       case .event(.parts(let parts, let exchange)): deliver(parts, to: exchange)
@@ -267,8 +315,8 @@ extension Connection {
 
   /// Ends one exchange of several with an error.
   private func abandon(_ exchange: SocketExchange, _ error: RequestError) {
-    engine?.didLose(ExchangeLoss(exchange: exchange, reached: .maybe, hasReceived: true), error, on: self)
     cancel(exchange)
+    engine?.didLose(ExchangeLoss(exchange: exchange, reached: .maybe, hasReceived: true), error, on: self)
   }
 
   /// Resumes reading after the batch of a pause has been delivered.
@@ -280,10 +328,18 @@ extension Connection {
 
   // MARK: - Time
 
-  /// Sets the alarm if the protocol wants to be called earlier than it is set to.
-  private func reviewAlarm() {
-    guard !isSequential, let time = wire.withLock({ $0?.takeWakeTime() }) else { return }
-    setAlarm(at: time)
+  /// Sets the alarm if the protocol wants to be called earlier than it is set to, and begins or ends to gather exchanges.
+  private func review() {
+    guard !isSequential else { return }
+    let state = wire.withLock { wire in
+      wire.map { (time: $0.takeWakeTime(), load: $0.http.load, isUsed: $0.http.isUsed, version: $0.http.version) }
+    }
+    guard let state else { return }
+    if let time = state.time { setAlarm(at: time) }
+    guard (state.load >= Self.fewestGathered) != isGathering else { return }
+    isGathering.toggle()
+    let gathering = isGathering ? (state.isUsed, state.version) : nil
+    arrivals.withLock { $0.gathering = gathering }
   }
 
   private func setAlarm(at time: Instant) {
@@ -303,7 +359,8 @@ extension Connection {
 
   private func complete(_ completion: ExchangeCompletion) {
     guard let loop else { return }
-    let isReusable = completion.mayReuse && wire.withLock { $0?.isQuiet(using: loop.buffer) ?? false }
+    let isReusable =
+      completion.mayReuse && (!isSequential || wire.withLock { $0?.isQuiet(using: loop.buffer) ?? false })
     if !isReusable, isSequential { close() }
     engine?.didComplete(completion, on: self, isReusable: isReusable)
   }
@@ -327,15 +384,22 @@ extension Connection {
     /// How much is written while the lock is held, even if the socket could take more.
     private static let largestTurn = 64 << 10
 
-    /// Whether a request can be written.
+    /// Whether a request can be written. Of a connection that carries others, the loop finds out soon enough.
     var isUsable: Bool {
-      switch channel.condition() {
+      guard isSequential else { return http.load > 0 || !channel.hasEnded }
+      return switch channel.condition() {
       case .quiet: true
       case .closed: false
       // No request was sent yet, so this cannot be a response. On a new connection, leave it to the parser to say what
       // it is.
-      case .readable: !http.isUsed || !http.isSequential
+      case .readable: !http.isUsed
       }
+    }
+
+    /// Begins an exchange, unless it was cancelled since it got the connection: who cancels it says so before it looks for it
+    /// here.
+    func begin(_ exchange: SocketExchange, whenReady: (@Sendable () -> Void)?) {
+      if exchange.mayBegin { http.begin(exchange, whenReady: whenReady) }
     }
 
     /// Writes what there is to send, for one turn.
@@ -404,7 +468,6 @@ extension Connection {
 
     /// Whether another exchange may follow: all is sent, and nothing has come after the response.
     func isQuiet(using buffer: UnsafeMutableRawBufferPointer) -> Bool {
-      guard http.isSequential else { return true }
       guard case .done = channel.flush() else { return false }
       // Further bytes would be read as the response to the next request; with TLS they may already be there, in a
       // record of their own.

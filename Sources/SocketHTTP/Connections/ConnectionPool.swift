@@ -253,9 +253,13 @@ struct ConnectionPool<
   /// after the last one.
   mutating func setLimit(_ limit: Int, of connection: Connection, _ effects: inout Effects) {
     guard let member = member(of: connection), member.limit > 0 || limit == 0 else { return }
+    // One that is being opened gets exchanges when it is open, and no more than the server is known to take.
+    if case .opening = member.phase {
+      member.limit = min(limit, member.group.knownLimit ?? limit)
+      return
+    }
     member.limit = limit
-    // One that is being opened gets exchanges when it is open.
-    if case .opening = member.phase { return }
+    if limit > 0 { (member.group.expectedLimit, member.group.knownLimit) = (limit, limit) }
     settle(member, &effects)
   }
 

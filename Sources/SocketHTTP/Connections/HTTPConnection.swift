@@ -13,6 +13,9 @@ protocol HTTPConnection: AnyObject {
   /// How many exchanges it carries at a time, at most, when it is opened; see ``ConnectionEvent/limit(_:)``, too.
   var limit: Int { get }
 
+  /// How many exchanges it carries.
+  var load: Int { get }
+
   /// Whether it has carried a whole exchange.
   var isUsed: Bool { get }
 
@@ -69,6 +72,9 @@ protocol HTTPConnection: AnyObject {
   /// Does what was to be done by now, such as asking a silent server for a sign of life; there may be something to write, or
   /// an event, afterwards. Throws if the connection is of no use any more, as after a silence.
   func wake(at now: Instant) throws(RequestError)
+
+  /// Tells the peer that the connection ends, if the protocol has a message for that; what there is to send by then goes out.
+  func end()
 
   /// Ends all exchanges, and returns what is known about them. Nothing else is called afterwards.
   func close() -> [ExchangeLoss]

@@ -136,6 +136,8 @@ extension ConnectionPool {
     @exclusivity(unchecked) private(set) var spare = MemberList()
     /// How many exchanges a connection that is being opened is expected to carry: as many as the last one.
     @exclusivity(unchecked) var expectedLimit: Int
+    /// How many its server has last said that one carries.
+    @exclusivity(unchecked) var knownLimit: Int?
     @exclusivity(unchecked) var queue = Fifo<Waiter>()
     @exclusivity(unchecked) var waitingCount = 0
     @exclusivity(unchecked) var room: Room
@@ -178,10 +180,11 @@ extension ConnectionPool {
     }
 
     /// The member with room that was used last: one that carries something, so that the others may become old, or else one
-    /// that has not been idle since `instant` or longer.
+    /// that has not been idle since `instant` or longer. One that may carry several makes sure by itself that its server is
+    /// still there.
     func withRoom(usedSince instant: Instant) -> Member? {
       if let member = spare.last { return member }
-      guard let member = idle.last, member.lastUse >= instant else { return nil }
+      guard let member = idle.last, member.lastUse >= instant || member.limit > 1 else { return nil }
       return member
     }
 

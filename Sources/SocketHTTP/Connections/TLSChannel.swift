@@ -156,6 +156,8 @@ final class TLSChannel: ByteChannel {
     }
   }
 
+  var hasEnded: Bool { socket.condition() == .closed }
+
   func close() {
     session.close()
     _ = flush()

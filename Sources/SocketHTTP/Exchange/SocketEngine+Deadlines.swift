@@ -33,6 +33,7 @@ extension SocketEngine {
         let isSilent =
           (phase == .activity || exchange.isUnanswered)
           && !state.pool.companions(of: exchange).contains { $0.isHeard(after: exchange) }
+        exchange.withdraw()
         _ = state.pool.cancel(exchange, isSilent: isSilent, &effects)
       }
       state.nextScan = next.map { max($0, now + Self.shortestScan) }

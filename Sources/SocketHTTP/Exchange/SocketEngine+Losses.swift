@@ -54,12 +54,13 @@ extension SocketEngine {
     var failures: [Failure] = []
     var scan: Instant?
     var pause: Duration?
+    let hasCarried = connection.isUsed
     let loop = state.withLock { state in
       guard state.pool.finish(loss.exchange, on: connection) else { return state.loop }
       let isMoved = loss.requiresHTTP1 || !state.pool.takesMore(connection)
       if loss.requiresHTTP1 { requireHTTP1(connection.route, &state) }
       scan = state.didFree(connection, at: now, until: until, &effects)
-      let fate = fate(of: loss, error, isMoved: isMoved)
+      let fate = fate(of: loss, error, isMoved: isMoved, hasCarried: hasCarried)
       if case .postponed(let delay) = fate { pause = delay }
       settle(loss, error, fate, &state, &effects, &failures)
       return state.loop
@@ -74,9 +75,13 @@ extension SocketEngine {
 
   /// What becomes of an exchange that its server has refused or ended. One that `isMoved` goes to another connection, or in
   /// another version; otherwise, the next attempt may well meet the same server in the same state.
-  private func fate(of loss: ExchangeLoss, _ error: RequestError, isMoved: Bool) -> Fate {
-    guard mayReplay(loss, error) else { return .fails }
+  ///
+  /// If a connection ends that `hasCarried` others, that is no refusal.
+  private func fate(of loss: ExchangeLoss, _ error: RequestError, isMoved: Bool, hasCarried: Bool) -> Fate {
+    // Anything else is the request's fault, or that of what it sends.
+    guard error.kind == .connectionLost, mayReplay(loss, error) else { return .fails }
     if loss.reached != .never { return .replayed }
+    if isMoved, hasCarried { return .replayed }
     guard let number = countRefusal(loss) else { return .fails }
     return isMoved || number == 1 ? .replayed : .postponed(refusalBackoff.delay(after: number - 1))
   }

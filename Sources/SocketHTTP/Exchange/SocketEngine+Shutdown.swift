@@ -81,7 +81,10 @@ extension SocketEngine {
     var exchanges: [SocketExchange] = []
     let loop = state.withLock { state in
       state.pool.forEachExchange { exchanges.append($0) }
-      for exchange in exchanges { _ = state.pool.cancel(exchange, &effects) }
+      for exchange in exchanges {
+        exchange.withdraw()
+        _ = state.pool.cancel(exchange, &effects)
+      }
       return state.loop
     }
     guard let loop else { return }

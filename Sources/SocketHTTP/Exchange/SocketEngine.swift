@@ -187,6 +187,7 @@ final class SocketEngine: Sendable {
   func cancel(_ exchange: SocketExchange) {
     if ForkedProcess.isChild { return }
     var effects = Pool.Effects()
+    exchange.withdraw()
     // A deadline of a middleware may have disposed it.
     let isSilent = exchange.isUnanswered && exchange.isOverdue
     guard
@@ -220,7 +221,7 @@ final class SocketEngine: Sendable {
       release(exchange, from: connection, at: now, until: idleUntil(nil, connection, from: now)) {
         exchange.fail(error)
       }
-    } else if !exchange.request.isReplayable, connection.isUsed,
+    } else if !exchange.request.isReplayable, !connection.isShared, connection.isUsed,
       leased + .nanoseconds(idleTimeUnlessReplayable) < .now
     {
       // By now it has been idle for too long.
@@ -243,10 +244,11 @@ final class SocketEngine: Sendable {
   /// Carries out what the pool has decided. Exchanges that get a connection are begun at once, so that what the observers
   /// of others do comes later.
   func perform(_ effects: Pool.Effects, on loop: EventLoop) {
+    // Only on the loop's thread; what they leave is for others.
+    for (exchange, connection) in effects.cancelling { connection.cancel(exchange) }
     for (exchange, connection) in effects.starting { start(exchange, on: connection, loop) }
-    guard !effects.opening.isEmpty || !effects.closing.isEmpty || !effects.cancelling.isEmpty else { return }
+    guard !effects.opening.isEmpty || !effects.closing.isEmpty else { return }
     loop.submit { [self] in
-      for (exchange, connection) in effects.cancelling { connection.cancel(exchange) }
       for connection in effects.closing { connection.close() }
       for connection in effects.opening { connection.open(by: self, on: loop) }
     }

@@ -41,6 +41,7 @@ final class SocketExchange: @unchecked Sendable {
   /// Whether the request is on a connection that was used before, and nothing has come back on it.
   private let isOnSilentConnection = Atomic<Bool>(false)
   private let isStopped = Atomic<Bool>(false)
+  private let isWithdrawn = Atomic<Bool>(false)
   private let progress: ProgressReport?
   private let sendGate = SendGate()
   /// Whether the default total has stopped counting.
@@ -161,6 +162,8 @@ final class SocketExchange: @unchecked Sendable {
 
   /// Whether the server has given a sign of life for it later than for another exchange.
   func isHeard(after other: SocketExchange) -> Bool {
+    // What has only begun is no sign of it.
+    if isUnanswered { return false }
     func lastSign(of exchange: SocketExchange) -> Instant? {
       let sign = exchange.lastActivity.load(ordering: .relaxed)
       return sign == Self.busy ? nil : exchange.start + .nanoseconds(max(sign, 0))
@@ -196,6 +199,12 @@ final class SocketExchange: @unchecked Sendable {
   func stop() -> Bool {
     !isStopped.exchange(true, ordering: .relaxed)
   }
+
+  /// Records that the exchange is about to lose its connection, or its wait for one, so that its request must not begin any
+  /// more.
+  func withdraw() { isWithdrawn.store(true, ordering: .releasing) }
+
+  var mayBegin: Bool { !isWithdrawn.load(ordering: .acquiring) }
 
   /// Whether the observer has gone, or has got the end.
   var hasStopped: Bool { isStopped.load(ordering: .relaxed) }

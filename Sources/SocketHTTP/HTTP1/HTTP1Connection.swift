@@ -37,6 +37,7 @@ final class HTTP1Connection: HTTPConnection {
 
   var version: String { "1.1" }
   var limit: Int { 1 }
+  var load: Int { exchange == nil ? 0 : 1 }
   var isSequential: Bool { true }
   var wakeTime: Instant? { nil }
 
@@ -176,6 +177,9 @@ final class HTTP1Connection: HTTPConnection {
 
   /// Never called: the deadlines of the exchange suffice.
   func wake(at now: Instant) {}
+
+  /// Never called: there is no message for it.
+  func end() {}
 
   func close() -> [ExchangeLoss] {
     guard let exchange = exchange.take() ?? unsentExchange.take() else { return [] }

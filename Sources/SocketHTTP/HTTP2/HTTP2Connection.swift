@@ -2,6 +2,18 @@ import HTTPClientCore
 import Streams
 import SystemBase
 
+/// How long a connection in HTTP/2 waits for its server.
+struct HTTP2Times {
+  /// For how long the server may be silent while there are exchanges, before it is asked for a sign of life.
+  var silence = Duration.seconds(20)
+  /// How long it then has, and how long it has for its settings.
+  var patience = Duration.seconds(10)
+  /// For how long it may have been silent for a request that is not replayable to be sent without such a sign, and how long
+  /// that waits for one before it goes to another connection.
+  var trust = Duration.seconds(1)
+  var longestHold = Duration.seconds(2)
+}
+
 /// A connection that speaks HTTP/2 (RFC 9113): it carries many exchanges at a time, each in a stream of its own.
 final class HTTP2Connection: HTTPConnection {
   /// An exchange that has a stream.
@@ -9,8 +21,8 @@ final class HTTP2Connection: HTTPConnection {
     let exchange: SocketExchange
     /// When its request began to be written.
     let start: Instant
-    /// What is still to be read of its upload.
-    var upload: HTTPUploadReader?
+    /// What reads its upload.
+    let upload: HTTPUploadReader?
     /// How many bytes of the request's body were recorded as sent.
     var sentCount = 0
     /// The parts that have arrived and are not yet on their way to the observer, and how many bytes they have.
@@ -26,14 +38,19 @@ final class HTTP2Connection: HTTPConnection {
   // Nothing that is called while one of these is being changed uses them, so the checks for overlapping accesses are off.
 
   @exclusivity(unchecked) private var machine = HTTP2Machine()
-  @exclusivity(unchecked) private var carried: [UInt32: Carried] = [:]
-  /// The streams of exchanges that observers may yet take bytes of.
-  @exclusivity(unchecked) private var streams: [ObjectIdentifier: UInt32] = [:]
-  /// The streams of which something of the request's body is still to be sent.
+  @exclusivity(unchecked) private var carried = StreamList<Carried>()
+  /// The streams of exchanges of which parts were delivered: their observers have yet to take bytes of them.
+  @exclusivity(unchecked) private var delivered: [ObjectIdentifier: UInt32] = [:]
+  /// The streams of which something of the request's body is still to be sent, and those among them that read an upload.
   @exclusivity(unchecked) private var sending: [UInt32] = []
+  @exclusivity(unchecked) private var uploading: [UInt32] = []
   /// The streams that have parts, and whether nothing more has arrived, so that they are not to be collected any longer.
   @exclusivity(unchecked) private var ready = Fifo<UInt32>()
   @exclusivity(unchecked) private var isAllRead = false
+  /// Exchanges that begin once the server has given a sign of life, the first of which are its settings.
+  @exclusivity(unchecked) private var held: [(exchange: SocketExchange, whenReady: (@Sendable () -> Void)?)] = []
+  /// When the first of them came.
+  @exclusivity(unchecked) private var holdTime = Instant.now
   /// What was found out elsewhere than in what has arrived.
   @exclusivity(unchecked) private var events = Fifo<ConnectionEvent>()
   @exclusivity(unchecked) private(set) var isUsed = false
@@ -41,6 +58,11 @@ final class HTTP2Connection: HTTPConnection {
   @exclusivity(unchecked) private var writeError: RequestError?
   @exclusivity(unchecked) private var ending: RequestError?
 
+  private let madeAt = Instant.now
+  /// How many bytes were written since the server last sent something.
+  @exclusivity(unchecked) private var writtenCount = 0
+  /// How often something was received since all that had arrived was read.
+  @exclusivity(unchecked) private var reads = 0
   /// When the server last sent something, and when it was asked for a sign of life since.
   @exclusivity(unchecked) private var lastSign = Instant.now
   @exclusivity(unchecked) private var pingTime: Instant?
@@ -51,21 +73,55 @@ final class HTTP2Connection: HTTPConnection {
   private static let largestDelivery = 64 << 10
   /// How many exchanges a server may allow.
   private static let mostExchanges = 1 << 20
-  /// For how long a server may be silent while there are exchanges, before it is asked for a sign of life, and how long it
-  /// then has.
-  private static let silence = Duration.seconds(20)
-  private static let patience = Duration.seconds(10)
+  /// How many reads may follow one another before what has arrived for one observer no longer waits for more.
+  private static let mostReads = 4
+  /// How many bytes a second a slow network takes, and for how long what waits there delays a sign of life at most.
+  private static let slowest = 64 << 10
+  private static let longestDelay = Duration.seconds(60)
+  private let times: HTTP2Times
+
+  init(times: HTTP2Times = HTTP2Times()) {
+    self.times = times
+  }
 
   var version: String { "2" }
   var limit: Int { PeerSettings.assumedStreams }
+  var load: Int { carried.count + held.count }
   var isSequential: Bool { false }
 
   // MARK: - Writing
 
   func begin(_ exchange: SocketExchange, whenReady: (@Sendable () -> Void)?) {
-    let (start, request) = (Instant.now, exchange.request)
+    let now = Instant.now
+    if ending == nil, !machine.peer.haveArrived, load > 0 {
+      // The server may take few at a time, and has yet to say so.
+      hold(exchange, whenReady, at: now)
+    } else if ending == nil, machine.peer.haveArrived, !exchange.request.isReplayable, now - lastSign > times.trust {
+      // The server may have gone without a word, and nobody would know then what has become of the request.
+      hold(exchange, whenReady, at: now)
+      if pingTime == nil { askForSign(at: now) }
+    } else {
+      begin(exchange, at: now, whenReady: whenReady)
+    }
+  }
+
+  private func hold(_ exchange: SocketExchange, _ whenReady: (@Sendable () -> Void)?, at now: Instant) {
+    if held.isEmpty { holdTime = now }
+    held.append((exchange, whenReady))
+    exchange.recordActivity(at: now)
+  }
+
+  private func begin(_ exchange: SocketExchange, at start: Instant, whenReady: (@Sendable () -> Void)?) {
+    let request = exchange.request
     let hasBody = request.upload != nil || !(request.body ?? Data()).isEmpty
     let head = HTTP2RequestHead(request, defaults: exchange.defaults)
+    let largestHead = machine.peer.largestHead
+    guard largestHead == .max || head.listSize <= largestHead else {
+      let error = RequestError(
+        .tooLarge, "The head of the request is larger than the \(largestHead) bytes that the server takes.",
+        reached: .never)
+      return events.append(.lost(ExchangeLoss(exchange: exchange), error))
+    }
     guard ending == nil, writeError == nil, let stream = machine.open(head, isEnd: !hasBody) else {
       // The server may have changed its mind since the exchange was given this connection.
       let error = RequestError(
@@ -73,32 +129,35 @@ final class HTTP2Connection: HTTPConnection {
       return events.append(.lost(ExchangeLoss(exchange: exchange, isRefused: true), error))
     }
     if carried.isEmpty { lastSign = start }
-    carried[stream] = Carried(
-      exchange: exchange, start: start, upload: exchange.uploadReader(isFramed: false, whenReady: whenReady))
-    streams[ObjectIdentifier(exchange)] = stream
+    let upload = exchange.uploadReader(isFramed: false, whenReady: whenReady)
+    carried.append(Carried(exchange: exchange, start: start, upload: upload), of: stream)
     exchange.recordActivity(at: start)
     guard hasBody else { return }
     sending.append(stream)
-    if request.upload == nil { machine.send(request.body ?? Data(), on: stream, isEnd: true) }
+    if upload != nil { uploading.append(stream) } else { machine.send(request.body ?? Data(), on: stream, isEnd: true) }
   }
 
   func cancel(_ exchange: SocketExchange) {
-    guard let stream = streams.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-    carried[stream] = nil
+    delivered[ObjectIdentifier(exchange)] = nil
+    held.removeAll { $0.exchange === exchange }
+    guard let index = carried.indices.first(where: { carried[$0].exchange === exchange }) else { return }
+    let stream = carried.id(at: index)
+    _ = carried.remove(at: index)
     machine.cancel(stream)
   }
 
   func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome? {
     if writeError != nil { return .blocked }
-    for stream in sending where carried[stream]?.upload != nil { readUpload(of: stream) }
+    for stream in uploading { readUpload(of: stream) }
     return machine.withOutput { body($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
   }
 
   /// Reads as much of an upload as is to wait in the machine.
   private func readUpload(of stream: UInt32) {
-    guard let (exchange, upload) = carried[stream].flatMap({ one in one.upload.map { (one.exchange, $0) } }) else {
-      return
+    guard let index = carried.index(of: stream), let upload = carried[index].upload else {
+      return finishUpload(of: stream)
     }
+    let exchange = carried[index].exchange
     do throws(RequestError) {
       while let progress = machine.progress(of: stream), progress.queued < Self.uploadAhead {
         let wasWaiting = upload.isWaiting
@@ -114,32 +173,37 @@ final class HTTP2Connection: HTTPConnection {
           return
         case .end:
           machine.send(Data(), on: stream, isEnd: true)
+          if wasWaiting { exchange.recordActivity() }
           return finishUpload(of: stream)
         }
       }
     } catch {
       if let loss = loss(of: stream, { $0.reached = error.reached }) { events.append(.lost(loss, error)) }
       machine.cancel(stream)
+      finishUpload(of: stream)
     }
   }
 
-  private func finishUpload(of stream: UInt32) { carried[stream]?.upload = nil }
+  private func finishUpload(of stream: UInt32) { uploading.removeAll { $0 == stream } }
 
   func didWrite(_ count: Int) {
     machine.didWrite(count)
+    writtenCount += count
+    // What the system takes, the server's has taken before.
+    if pingTime != nil { pingTime = .now }
     guard !sending.isEmpty else { return }
     sending.removeAll { stream in
-      guard let one = carried[stream], let progress = machine.progress(of: stream) else { return true }
-      if progress.written > one.sentCount {
-        carried[stream]?.sentCount = progress.written
-        one.exchange.recordActivityUnlessBusy()
-        one.exchange.didSend(progress.written)
+      guard let index = carried.index(of: stream), let progress = machine.progress(of: stream) else { return true }
+      if progress.written > carried[index].sentCount {
+        carried[index].sentCount = progress.written
+        carried[index].exchange.recordActivityUnlessBusy()
+        carried[index].exchange.didSend(progress.written)
       }
       return progress.isWritten
     }
   }
 
-  func didFlush() -> Bool { !events.isEmpty }
+  func didFlush() -> Bool { !events.isEmpty || machine.hasEvents }
 
   func didFailToWrite(_ error: RequestError) -> WritingOutcome {
     // What has arrived is read first.
@@ -151,9 +215,12 @@ final class HTTP2Connection: HTTPConnection {
 
   func receive(_ bytes: UnsafeRawBufferPointer) throws(RequestError) {
     let now = Instant.now
-    (lastSign, pingTime, isAllRead) = (now, nil, false)
+    (lastSign, pingTime, isAllRead, writtenCount) = (now, nil, false, 0)
+    reads += 1
+    let hadSettings = machine.peer.haveArrived
     do throws(HTTP2ConnectionError) {
       try machine.receive(bytes, at: now)
+      if !hadSettings, machine.peer.haveArrived, !held.isEmpty { releaseHeld() }
     } catch {
       // What came before is valid.
       ending = ending ?? error.error
@@ -166,9 +233,11 @@ final class HTTP2Connection: HTTPConnection {
   }
 
   func didDeliver(_ count: Int, of exchange: SocketExchange) {
-    guard let stream = streams[ObjectIdentifier(exchange)] else { return }
+    guard let stream = delivered[ObjectIdentifier(exchange)] else { return }
     machine.consumed(count, on: stream)
-    if carried[stream] == nil, machine.progress(of: stream) == nil { streams[ObjectIdentifier(exchange)] = nil }
+    if carried.index(of: stream) == nil, machine.progress(of: stream) == nil {
+      delivered[ObjectIdentifier(exchange)] = nil
+    }
   }
 
   func next(isEmpty: Bool) throws(RequestError) -> ConnectionEvent? {
@@ -176,13 +245,14 @@ final class HTTP2Connection: HTTPConnection {
       if let event = take(event) { return event }
     }
     if let event = events.popFirst() { return event }
-    if isEmpty { isAllRead = true }
-    while isAllRead || ending != nil, let stream = ready.popFirst() {
-      if let one = carried[stream], !one.parts.isEmpty { return .parts(takeParts(of: stream), one.exchange) }
+    if isEmpty { (isAllRead, reads) = (true, 0) }
+    while isAllRead || ending != nil || reads >= Self.mostReads, let stream = ready.popFirst() {
+      if let index = carried.index(of: stream), !carried[index].parts.isEmpty { return deliver(at: index) }
     }
+    if reads >= Self.mostReads { reads = 0 }
     guard let error = ending ?? (isEmpty ? writeError : nil) else { return nil }
     // A response that is whole counts, whether or not the rest of the request is still sent.
-    if let stream = carried.first(where: \.value.hasEnded)?.key { return complete(stream) }
+    if let index = carried.indices.first(where: { carried[$0].hasEnded }) { return complete(at: index) }
     throw error
   }
 
@@ -190,68 +260,79 @@ final class HTTP2Connection: HTTPConnection {
   private func take(_ event: HTTP2Event) -> ConnectionEvent? {
     switch event {
     case .informational(let stream, let head):
-      guard let exchange = carried[stream]?.exchange else { return nil }
+      guard let index = carried.index(of: stream) else { return nil }
+      let exchange = carried[index].exchange
+      carried[index].hasReceived = true
       exchange.recordResponse()
       exchange.recordActivityUnlessBusy()
-      carried[stream]?.hasReceived = true
       if exchange.request.onInterimResponse != nil { exchange.didReceive(interim: head) }
     case .head(let stream, let head):
-      carried[stream]?.exchange.recordResponse()
-      carried[stream]?.hasReceived = true
-      carried[stream]?.isSuccess = head.isSuccess
-      add(.head(head), of: 0, to: stream)
+      guard let index = carried.index(of: stream) else { return nil }
+      carried[index].exchange.recordResponse()
+      carried[index].hasReceived = true
+      carried[index].isSuccess = head.isSuccess
+      add(.head(head), of: 0, at: index)
     case .data(let stream, let data):
-      guard carried[stream] != nil else {
+      guard let index = carried.index(of: stream) else {
         machine.consumed(data.count, on: stream)
         return nil
       }
-      add(.body(data), of: data.count, to: stream)
-      guard let one = carried[stream], one.partsSize >= Self.largestDelivery else { return nil }
-      return .parts(takeParts(of: stream), one.exchange)
-    case .trailers, .pong, .goAway: break
+      add(.body(data), of: data.count, at: index)
+      if carried[index].partsSize >= Self.largestDelivery { return deliver(at: index) }
+    case .pong: releaseHeld()
+    case .trailers, .goAway: break
     case .end(let stream, let isClosed):
-      carried[stream]?.hasEnded = true
-      if isClosed { return complete(stream) }
+      guard let index = carried.index(of: stream) else { return nil }
+      carried[index].hasEnded = true
+      if isClosed { return complete(at: index) }
       // A server that responds early with success wants the rest of the request, too; one that refuses does not (section
       // 8.1).
-      guard let one = carried[stream], !one.isSuccess else { return nil }
-      let completion = complete(stream)
+      guard !carried[index].isSuccess else { return nil }
+      let completion = complete(at: index)
       machine.cancel(stream)
+      if !delivered.isEmpty { delivered = delivered.filter { $0.value != stream } }
       return completion
-    case .closed(let stream): return complete(stream)
+    case .closed(let stream): return carried.index(of: stream).map { complete(at: $0) }
     case .reset(let stream, let reset):
       return loss(of: stream) { loss in
-        loss.isRefused = reset.isUnprocessed
-        loss.reached = reset.isUnprocessed ? .never : .maybe
-        loss.requiresHTTP1 = reset.cause == .peer && reset.code == .http11Required
-      }.map { .lost($0, reset.error) }
+        // What it has responded to, it has taken, whatever it says.
+        loss.isRefused = reset.isUnprocessed && !loss.hasReceived
+        loss.reached = loss.isRefused ? .never : .maybe
+        loss.requiresHTTP1 = reset.cause == .peer && reset.code == .http11Required && !loss.hasReceived
+      }.map { loss in
+        var error = reset.error
+        if loss.hasReceived { error.reached = .maybe }
+        return .lost(loss, error)
+      }
     case .limit(let limit):
       // A server that takes none for now is not one that takes no more: what it is asked nevertheless is refused here, and
       // waits before it is asked again.
-      return .limit(machine.isGoingAway ? 0 : min(max(limit, 1), Self.mostExchanges))
+      return .limit(machine.takesNoMore ? 0 : min(max(limit, 1), Self.mostExchanges))
     }
     return nil
   }
 
-  private func add(_ part: HTTPResponsePart, of size: Int, to stream: UInt32) {
-    if carried[stream]?.parts.isEmpty ?? false { ready.append(stream) }
-    carried[stream]?.parts.append(part)
-    carried[stream]?.partsSize += size
+  private func add(_ part: HTTPResponsePart, of size: Int, at index: Int) {
+    if carried[index].parts.isEmpty { ready.append(carried.id(at: index)) }
+    carried[index].parts.append(part)
+    carried[index].partsSize += size
   }
 
-  private func takeParts(of stream: UInt32) -> [HTTPResponsePart] {
-    guard let parts = carried[stream]?.parts else { return [] }
-    carried[stream]?.parts = []
-    carried[stream]?.partsSize = 0
-    return parts
+  /// The event of the parts that wait.
+  private func deliver(at index: Int) -> ConnectionEvent {
+    let parts = exchange(&carried[index].parts, with: [])
+    carried[index].partsSize = 0
+    delivered[ObjectIdentifier(carried[index].exchange)] = carried.id(at: index)
+    return .parts(parts, carried[index].exchange)
   }
 
-  private func complete(_ stream: UInt32) -> ConnectionEvent? {
-    guard let one = carried.removeValue(forKey: stream) else { return nil }
+  private func complete(at index: Int) -> ConnectionEvent {
+    let stream = carried.id(at: index)
+    let one = carried.remove(at: index)
     isUsed = true
     // The last parts are not recorded when they are taken.
     machine.consumed(one.partsSize, on: stream)
-    if machine.progress(of: stream) == nil { streams[ObjectIdentifier(one.exchange)] = nil }
+    if !delivered.isEmpty, machine.progress(of: stream) == nil { delivered[ObjectIdentifier(one.exchange)] = nil }
     return .completed(
       ExchangeCompletion(
         exchange: one.exchange, parts: one.parts, start: one.start, mayReuse: !machine.isGoingAway, keepAlive: nil))
@@ -259,8 +340,9 @@ final class HTTP2Connection: HTTPConnection {
 
   /// Takes an exchange from the connection, and says what is known about it.
   private func loss(of stream: UInt32, _ change: (inout ExchangeLoss) -> Void) -> ExchangeLoss? {
-    guard let one = carried.removeValue(forKey: stream) else { return nil }
-    streams[ObjectIdentifier(one.exchange)] = nil
+    guard let index = carried.index(of: stream) else { return nil }
+    let one = carried.remove(at: index)
+    delivered[ObjectIdentifier(one.exchange)] = nil
     var loss = ExchangeLoss(exchange: one.exchange, parts: one.parts, hasReceived: one.hasReceived)
     change(&loss)
     return loss
@@ -269,23 +351,67 @@ final class HTTP2Connection: HTTPConnection {
   // MARK: - Time
 
   var wakeTime: Instant? {
-    carried.isEmpty ? nil : pingTime.map { $0 + Self.patience } ?? lastSign + Self.silence
+    guard machine.peer.haveArrived else { return madeAt + times.patience }
+    let silence = carried.isEmpty ? nil : pingTime.map { $0 + patience } ?? lastSign + times.silence
+    return earlier(silence, held.isEmpty ? nil : holdTime + times.longestHold)
+  }
+
+  /// How long the server has for a sign of life: what was written before the question may still be on its way.
+  private var patience: Duration {
+    times.patience + min(.seconds(writtenCount / Self.slowest), Self.longestDelay)
   }
 
   func wake(at now: Instant) throws(RequestError) {
-    guard pingTime == nil else { throw .cut("or has gone: it gives no sign of life") }
+    guard machine.peer.haveArrived else {
+      // RFC 9113, section 3.4: they are the first that it sends.
+      let error = HTTP2ConnectionError(.settingsTimeout, "it sends no settings")
+      machine.fail(error)
+      throw error.error
+    }
+    if !held.isEmpty, now >= holdTime + times.longestHold { moveHeld() }
+    guard !carried.isEmpty else { return }
+    if let pingTime {
+      if now >= pingTime + patience { throw .cut("or has gone: it gives no sign of life") }
+    } else if now >= lastSign + times.silence {
+      askForSign(at: now)
+    }
+  }
+
+  private func askForSign(at now: Instant) {
     pingTime = now
     _ = machine.ping()
   }
 
+  /// Begins what has waited for a sign of life.
+  private func releaseHeld() {
+    let now = Instant.now
+    let released = exchange(&held, with: [])
+    for (exchange, whenReady) in released { begin(exchange, at: now, whenReady: whenReady) }
+  }
+
+  /// Gives what waits for a sign of life to another connection. This one takes no more, and ends with those that it carries.
+  private func moveHeld() {
+    machine.shutDown()
+    let moved = exchange(&held, with: [])
+    for (exchange, _) in moved {
+      let error = RequestError(.connectionLost, "The server gives no sign of life.", reached: .never)
+      events.append(.lost(ExchangeLoss(exchange: exchange, isRefused: true), error))
+    }
+  }
+
+  func end() { machine.shutDown() }
+
   func close() -> [ExchangeLoss] {
-    defer { (carried, streams) = ([:], [:]) }
-    return carried.keys.sorted().compactMap { stream in
-      let hasLeft = machine.progress(of: stream)?.hasLeft ?? true
-      return carried[stream].map { one in
-        ExchangeLoss(
+    defer {
+      carried = StreamList()
+      (delivered, held) = ([:], [])
+    }
+    return held.map { ExchangeLoss(exchange: $0.exchange) }
+      + carried.indices.map { index in
+        let one = carried[index]
+        let hasLeft = machine.progress(of: carried.id(at: index))?.hasLeft ?? true
+        return ExchangeLoss(
           exchange: one.exchange, parts: one.parts, reached: hasLeft ? .maybe : .never, hasReceived: one.hasReceived)
       }
-    }
   }
 }

@@ -70,6 +70,8 @@ struct HTTP2EventQueue {
   /// How large a piece of a body becomes when others are joined to it.
   private static let largestJoined = 64 << 10
 
+  var isEmpty: Bool { head == elements.count }
+
   mutating func append(_ event: HTTP2Event) { elements.append(event) }
 
   mutating func popFirst() -> HTTP2Event? {
@@ -86,9 +88,9 @@ struct HTTP2EventQueue {
     return nil
   }
 
-  /// Appends a piece of a body. `last` is the place of the stream's latest event, if that is such a piece; it becomes
-  /// that of this one.
-  mutating func append(_ bytes: UnsafeRawBufferPointer, of stream: UInt32, last: inout Int?) {
+  /// Appends a piece of a body, behind which so many bytes are expected. `last` is the place of the stream's latest event,
+  /// if that is such a piece; it becomes that of this one.
+  mutating func append(_ bytes: UnsafeRawBufferPointer, of stream: UInt32, expecting rest: Int, last: inout Int?) {
     if let place = last, place >= base + head, case .data(_, var data) = elements[place - base],
       data.count + bytes.count <= Self.largestJoined
     {
@@ -99,7 +101,9 @@ struct HTTP2EventQueue {
       return
     }
     last = base + elements.count
-    elements.append(.data(stream: stream, Data(bytes)))
+    var data = Data(capacity: min(bytes.count + max(rest, 0), max(bytes.count, Self.largestJoined)))
+    data.append(contentsOf: bytes.bindMemory(to: UInt8.self))
+    elements.append(.data(stream: stream, data))
   }
 
   /// Drops what is left of a stream.

@@ -12,7 +12,8 @@ enum HTTP2Setting {
 
 /// Writes the frames of a client (RFC 9113, section 6), one behind the other, into memory that many share.
 struct HTTP2FrameWriter: ~Copyable {
-  private var queue = ByteQueue()
+  /// A connection that many share is rarely idle, and there are few of them.
+  private var queue = ByteQueue(keeping: 256 << 10)
   /// How many bytes have been taken.
   private(set) var takenCount = 0
   /// Whether there was no memory for a frame: then nothing that follows it would be understood.

@@ -2,9 +2,15 @@ import Streams
 
 /// How much a connection takes from its server.
 struct HTTP2Configuration: Sendable {
-  /// How many bytes of bodies may be on their way or unread, of all streams and of each.
-  var connectionWindow = 8 << 20
-  var streamWindow = 1 << 20
+  /// How many bytes of bodies may be on their way or unread, of all streams and of each: as many slow observers as the one
+  /// holds windows of the other withhold no one else's.
+  var connectionWindow = 64 << 20
+  var streamWindow = 512 << 10
+
+  /// How large the window of a stream becomes whose observer keeps up, so that a round trip does not limit its rate, and by
+  /// how much those of all streams may have grown together.
+  var largestStreamWindow = 8 << 20
+  var largestGrowth = 32 << 20
 
   /// The size of the table by which the server compresses heads.
   var headerTableSize = HPACK.defaultTableSize
@@ -25,7 +31,7 @@ struct PeerSettings {
   private(set) var maximumStreams = assumedStreams
   private(set) var initialWindow = 65_535
   private(set) var largestFrame = 16 << 10
-  /// The size of the head of a request at most; advisory.
+  /// The size of the head of a request at most.
   private(set) var largestHead = Int.max
   /// Whether a CONNECT may name a protocol (RFC 8441, section 3).
   private(set) var allowsConnectProtocol = false

@@ -13,22 +13,23 @@ struct HTTP2Machine: ~Copyable {
   private var writer = HTTP2FrameWriter()
   private var decoder: HPACKDecoder
   private var encoder = HPACKEncoder()
-  /// Memory for the block of a request's head.
+  /// The block of the last request's head; if it has not changed the table, that head, and the size without what differs.
   private var block: [UInt8] = []
+  private var lastHead: (head: HTTP2RequestHead, changeCount: Int, size: Int)?
 
   private var streams = HTTP2StreamTable()
   private var events = HTTP2EventQueue()
   private var nextStream: UInt32
   /// How many streams are open: those that count for the server's limit (section 5.1.2).
   private(set) var openCount = 0
-  /// How many streams have something of their request waiting.
-  private var waitingCount = 0
-  /// The stream that has sent DATA last.
-  private var lastSender: UInt32 = 0
+  /// The streams that have something of their request waiting, in the order of their turns, and some that had.
+  private var senders = Fifo<UInt32>()
 
   private(set) var peer = PeerSettings()
   private var sendWindow = 65_535
   private var window: ReceiveWindow
+  /// By how much the windows of all streams have grown.
+  private var growth = 0
   private var flood = FloodGuard()
   /// Frames that were written in answer to others, since what was written before these was sent.
   private var answers = (count: 0, start: 0)
@@ -44,11 +45,16 @@ struct HTTP2Machine: ~Copyable {
 
   /// How many bytes are written ahead of what is taken, so that a head or an answer need not wait for long.
   private static let writtenAhead = 64 << 10
+  /// How many bytes may wait for a server that does not read, before no more streams are opened.
+  private static let mostWritten = 1 << 20
   /// The size of DATA frames at most, so that the streams take turns.
   private static let largestData = 16 << 10
   /// How many answers may wait to be sent: a server that asks for them must read them.
   private static let mostAnswers = 1000
   private static let mostPings = 16
+  /// How much of the connection's window is given back at a time: far less than all of it, since slow observers may have the
+  /// rest.
+  private static let windowStep = 1 << 20
   private static let lastStream = UInt32(Int32.max)
 
   /// Begins a connection: the preface, the settings and the connection's window are to be sent first (section 3.4). The
@@ -72,15 +78,18 @@ struct HTTP2Machine: ~Copyable {
       settings.append((HTTP2Setting.headerTableSize, UInt32(clamping: configuration.headerTableSize)))
     }
     writer.writeSettings(settings)
-    window = ReceiveWindow(target: target, initial: target)
+    window = ReceiveWindow(target: target, initial: target, step: Self.windowStep)
     if target > 65_535 { writer.writeWindowUpdate(0, increment: target - 65_535) }
   }
 
   // MARK: - Requests
 
+  /// Whether no stream can be opened any more, whatever the server says.
+  var takesNoMore: Bool { isGoingAway || nextStream > Self.lastStream }
+
   /// How many streams may be opened now.
   var room: Int {
-    guard failure == nil, !isGoingAway, nextStream <= Self.lastStream else { return 0 }
+    guard failure == nil, !takesNoMore, writer.count < Self.mostWritten else { return 0 }
     return max(0, peer.maximumStreams - openCount)
   }
 
@@ -95,21 +104,32 @@ struct HTTP2Machine: ~Copyable {
       HTTP2Stream(
         id: id, head, isEnd: isEnd, start: writer.writtenCount, sendWindow: peer.initialWindow,
         receiveWindow: configuration.streamWindow))
-    block.removeAll(keepingCapacity: true)
-    head.encode(with: &encoder, into: &block)
+    encode(head)
     block.withUnsafeBytes { writer.writeHeaders(id, $0, isEnd: isEnd, largestFrame: peer.largestFrame) }
-    if nextStream > Self.lastStream { events.append(.limit(0)) }
+    if takesNoMore { events.append(.limit(0)) }
     return id
+  }
+
+  /// Encodes a head into `block`. Many are like the one before, and so are their bytes.
+  private mutating func encode(_ head: HTTP2RequestHead) {
+    if let lastHead, lastHead.changeCount == encoder.changeCount, head.isLike(lastHead.head) {
+      block.removeLast(block.count - lastHead.size)
+    } else {
+      let changeCount = encoder.changeCount
+      block.removeAll(keepingCapacity: true)
+      head.encode(with: &encoder, into: &block)
+      lastHead = encoder.changeCount == changeCount ? (head, changeCount, block.count) : nil
+    }
+    head.encodeLength(with: &encoder, into: &block)
   }
 
   /// Takes the next bytes of a request's body, and whether they are the last ones. They wait here for room in the
   /// windows, so give more only once `progress` has few of them left. Bytes for a stream that has ended are dropped.
   mutating func send(_ data: Data, on stream: UInt32, isEnd: Bool) {
     guard failure == nil, let index = streams.index(of: stream), !streams[index].isRequestWhole else { return }
-    let wasWaiting = streams[index].isWaiting
     streams[index].queue(data)
     streams[index].isRequestWhole = isEnd
-    if !wasWaiting, streams[index].isWaiting { waitingCount += 1 }
+    if streams[index].isWaiting, !streams[index].hasTurn { giveTurn(at: index) }
   }
 
   /// How far a request has come; `nil` if its stream has ended.
@@ -122,7 +142,9 @@ struct HTTP2Machine: ~Copyable {
   }
 
   /// The streams that have not ended, in the order in which they were opened.
-  var unfinishedStreams: [UInt32] { streams.streams.lazy.filter { $0.response != .ended }.map(\.id) }
+  var unfinishedStreams: [UInt32] {
+    streams.indices.filter { streams[$0].response != .ended }.map { streams[$0].id }
+  }
 
   /// Ends a stream that nobody is interested in any more, and drops its events.
   mutating func cancel(_ stream: UInt32) {
@@ -139,10 +161,22 @@ struct HTTP2Machine: ~Copyable {
     streams[index].unconsumed -= count
     free(count)
     if streams[index].response == .ended {
-      if streams[index].isClosed, streams[index].unconsumed == 0 { streams.remove(at: index) }
+      if streams[index].isClosed, streams[index].unconsumed == 0 { forget(at: index) }
     } else if let increment = streams[index].window.free(count) {
-      writer.writeWindowUpdate(stream, increment: increment)
+      writer.writeWindowUpdate(stream, increment: increment + grow(at: index))
     }
+  }
+
+  /// Doubles the window of a stream whose observer keeps up with a large body, as far as it may grow; returns by how much.
+  private mutating func grow(at index: Int) -> Int {
+    let target = streams[index].window.target
+    guard streams[index].receivedCount >= 2 * configuration.streamWindow, streams[index].unconsumed <= target / 4 else {
+      return 0
+    }
+    let count = max(0, min(target, configuration.largestStreamWindow - target, configuration.largestGrowth - growth))
+    streams[index].window.grow(by: count)
+    growth += count
+    return count
   }
 
   /// Asks the server for a sign of life; returns the number that comes with the event of its answer, or `nil` if it has not
@@ -180,34 +214,42 @@ struct HTTP2Machine: ~Copyable {
   /// Writes DATA, a frame of each stream in turn that has some and whose windows have room.
   private mutating func writeData() {
     guard failure == nil else { return }
-    while waitingCount > 0, writer.count < Self.writtenAhead {
+    while !senders.isEmpty, writer.count < Self.writtenAhead {
       let limit = min(Self.largestData, peer.largestFrame, sendWindow)
       guard let (index, count) = nextSender(within: limit) else { return }
       let written = streams[index].write(count, to: &writer)
       sendWindow -= written
       // The server answers DATA with WINDOW_UPDATE.
       flood.credit(written + FloodGuard.frame)
-      lastSender = streams[index].id
-      if !streams[index].isWaiting { waitingCount -= 1 }
+      if streams[index].isWaiting { giveTurn(at: index) }
       if streams[index].isClosed { close(at: index) }
     }
   }
 
-  /// The stream whose turn it is, and how many bytes it may send.
-  private func nextSender(within limit: Int) -> (index: Int, count: Int)? {
-    let all = streams.streams
-    let start = all.partitioningIndex { $0.id > lastSender }
-    for offset in 0..<all.count {
-      let index = start + offset < all.count ? start + offset : start + offset - all.count
-      if let count = all[index].nextCount(within: limit) { return (index, count) }
+  /// Takes the turn of the next stream that may send something, and says how many bytes.
+  private mutating func nextSender(within limit: Int) -> (index: Int, count: Int)? {
+    for _ in 0..<senders.count {
+      guard let id = senders.popFirst() else { return nil }
+      guard let index = streams.index(of: id) else { continue }
+      streams[index].hasTurn = false
+      if let count = streams[index].nextCount(within: limit) { return (index, count) }
+      if streams[index].isWaiting { giveTurn(at: index) }
     }
     return nil
+  }
+
+  private mutating func giveTurn(at index: Int) {
+    streams[index].hasTurn = true
+    senders.append(streams[index].id)
   }
 
   // MARK: - Input
 
   /// Removes and returns the next event.
   mutating func nextEvent() -> HTTP2Event? { events.popFirst() }
+
+  /// Whether there may be one.
+  var hasEvents: Bool { !events.isEmpty }
 
   /// Takes bytes that have arrived. Throws an error after which the connection is of no use; it says so to the server,
   /// too, if the output is still sent. Streams that are unfinished then get no event for it.
@@ -219,10 +261,16 @@ struct HTTP2Machine: ~Copyable {
       while let frame = try reader.next(&input) { try receive(frame) }
       guard !writer.hasFailed else { throw HTTP2ConnectionError(.internalError, "there is no memory for a frame") }
     } catch {
-      failure = error
-      writer.writeGoAway(error.code, text: error.reason)
+      fail(error)
       throw error
     }
+  }
+
+  /// Ends the connection with an error, which is said to the server if the output is still sent.
+  mutating func fail(_ error: HTTP2ConnectionError) {
+    guard failure == nil else { return }
+    failure = error
+    writer.writeGoAway(error.code, text: error.reason)
   }
 
   /// Records that the server sends nothing more; returns whether that cuts anything off.
@@ -274,7 +322,7 @@ struct HTTP2Machine: ~Copyable {
     // Section 6.9.2.
     let difference = peer.initialWindow - old.initialWindow
     if difference != 0 {
-      for index in streams.streams.indices {
+      for index in streams.indices {
         streams[index].sendWindow += difference
         guard streams[index].sendWindow <= PeerSettings.largestWindow else {
           throw .flowControl("it sets a window by which another becomes too large")
@@ -310,7 +358,7 @@ struct HTTP2Machine: ~Copyable {
     if !isGoingAway { events.append(.limit(0)) }
     isGoingAway = true
     events.append(.goAway(lastStream: last, code, text: text))
-    for index in streams.streams.indices.reversed() {
+    for index in streams.indices.reversed() {
       let id = streams[index].id
       guard id > last else { break }
       // What it has answered it has taken, whatever it says.
@@ -437,7 +485,10 @@ struct HTTP2Machine: ~Copyable {
       guard announced <= streams[index].expectedCount ?? .max else {
         throw .malformed("its body is longer than its content-length")
       }
-      if !piece.bytes.isEmpty { events.append(piece.bytes, of: piece.stream, last: &streams[index].lastData) }
+      if !piece.bytes.isEmpty {
+        let rest = (streams[index].expectedCount ?? 0) - streams[index].receivedCount
+        events.append(piece.bytes, of: piece.stream, expecting: rest, last: &streams[index].lastData)
+      }
       if piece.isEnd { try checkLength(at: index) }
     } catch {
       return fail(at: index, error.code, .malformed(error.reason))
@@ -461,19 +512,18 @@ struct HTTP2Machine: ~Copyable {
     events.append(.end(stream: streams[index].id, isClosed: streams[index].isRequestSent))
     guard streams[index].isRequestSent else { return }
     openCount -= 1
-    if streams[index].unconsumed == 0 { streams.remove(at: index) }
+    if streams[index].unconsumed == 0 { forget(at: index) }
   }
 
   /// Closes a stream whose response has ended before.
   private mutating func close(at index: Int) {
     openCount -= 1
     events.append(.closed(stream: streams[index].id))
-    if streams[index].unconsumed == 0 { streams.remove(at: index) }
+    if streams[index].unconsumed == 0 { forget(at: index) }
   }
 
   /// Drops what is left of a request.
   private mutating func stopRequest(at index: Int) {
-    if streams[index].isWaiting { waitingCount -= 1 }
     streams[index].isRequestWhole = true
     streams[index].isRequestSent = true
   }
@@ -498,13 +548,15 @@ struct HTTP2Machine: ~Copyable {
   /// Forgets a stream. What it has not consumed, nobody will.
   private mutating func remove(at index: Int) {
     free(streams[index].unconsumed)
-    if streams[index].isClosed {
-      streams.remove(at: index)
-      return
-    }
+    if streams[index].isClosed { return forget(at: index) }
     openCount -= 1
-    if streams[index].isWaiting { waitingCount -= 1 }
+    growth -= streams[index].window.growth
     streams.reset(at: index)
+  }
+
+  private mutating func forget(at index: Int) {
+    growth -= streams[index].window.growth
+    streams.remove(at: index)
   }
 
   /// Gives bytes back to the connection.

@@ -41,7 +41,29 @@ struct HTTP2RequestHead {
   var isHead: Bool { method == "HEAD" }
   var isConnect: Bool { method == "CONNECT" }
 
-  /// Appends the block of fields. A cookie is not split (section 8.2.3): as a secret it is in no table anyway.
+  /// The size of the list of fields, as the server limits it (RFC 9113, section 6.5.2): each counts as 32 bytes more than
+  /// its name and its value.
+  var listSize: Int {
+    var size = 0
+    func add(_ name: Int, _ value: String) { size += name + value.utf8.count + HPACK.overhead }
+    for (name, value) in [(":method", method), (":scheme", scheme), (":authority", authority), (":path", path)] {
+      add(name.utf8.count, value)
+    }
+    if let connectProtocol { add(":protocol".utf8.count, connectProtocol) }
+    for field in headers where !field.isConnectionSpecific { add(field.name.utf8.count, field.value) }
+    for (name, value) in defaults where !headers.contains(name) { add(name.utf8.count, value) }
+    if let contentLength { add("content-length".utf8.count, String(contentLength)) }
+    return size
+  }
+
+  /// Whether it differs from another in the size of the body alone.
+  func isLike(_ other: HTTP2RequestHead) -> Bool {
+    method == other.method && scheme == other.scheme && authority == other.authority && path == other.path
+      && connectProtocol == other.connectProtocol && headers == other.headers
+      && defaults.elementsEqual(other.defaults) { $0.name == $1.name && $0.value == $1.value }
+  }
+
+  /// Appends the block of fields, but for the size of the body. A cookie is not split (section 8.2.3): as a secret it is in no table anyway.
   func encode(with encoder: inout HPACKEncoder, into block: inout [UInt8]) {
     encoder.begin(&block)
     encoder.encode(":method", method, .incremental, &block)
@@ -55,6 +77,10 @@ struct HTTP2RequestHead {
     for (name, value) in defaults where !headers.contains(name) {
       encoder.encode(HTTPField(trimmedName: name, value: value), &block)
     }
+  }
+
+  /// Appends the size of the body, which ends the block.
+  func encodeLength(with encoder: inout HPACKEncoder, into block: inout [UInt8]) {
     if let contentLength { encoder.encode("content-length", String(contentLength), .without, &block) }
   }
 }

@@ -2,15 +2,20 @@ import SystemBase
 
 /// How much a peer may send, of a stream or of a connection (RFC 9113, section 5.2).
 struct ReceiveWindow {
-  private let target: Int
+  private(set) var target: Int
+  /// By how much it has grown.
+  private(set) var growth = 0
   /// How many bytes the peer may still send.
   private(set) var available: Int
   /// How many bytes were consumed and not given back.
   private var freed = 0
+  private let step: Int
 
-  /// Takes the size that the window is kept at, and the one that it begins with.
-  init(target: Int, initial: Int) {
+  /// Takes the size that the window is kept at, the one that it begins with, and how much of it is given back at a time, at
+  /// most.
+  init(target: Int, initial: Int, step: Int = .max) {
     self.target = target
+    self.step = step
     available = initial
   }
 
@@ -22,13 +27,20 @@ struct ReceiveWindow {
     return true
   }
 
-  /// Counts bytes that were consumed; returns how many to give back, once half of the window was consumed.
+  /// Counts bytes that were consumed; returns how many to give back, once half of the window was consumed, or a step.
   mutating func free(_ count: Int) -> Int? {
     freed += count
-    guard freed > 0, freed >= target / 2 else { return nil }
+    guard freed > 0, freed >= min(target / 2, step) else { return nil }
     defer { freed = 0 }
     available += freed
     return freed
+  }
+
+  /// Makes the window larger; the peer has to be told.
+  mutating func grow(by count: Int) {
+    target += count
+    available += count
+    growth += count
   }
 }
 
@@ -46,15 +58,18 @@ struct HTTP2Stream {
 
   /// How many bytes of the body the peer takes; less than 0 after it has lowered a setting (section 6.9.2).
   var sendWindow: Int
-  /// What is to be sent of the body, how much of the first piece was, and how much there is of all.
-  private var outbox = Fifo<Data>()
+  /// The piece of the body that is sent, how much of it was, the pieces behind it, and how much there is of all.
+  private var piece = Data()
   private var offset = 0
+  private var rest = Fifo<Data>()
   private(set) var queuedCount = 0
   private(set) var sentCount = 0
   /// Whether nothing follows what is in the outbox.
   var isRequestWhole: Bool
   /// Whether the end of the request was written.
   var isRequestSent: Bool
+  /// Whether it is among those that have their turn to send.
+  var hasTurn = false
 
   var response = Response.head
   var interimResponses = 0
@@ -95,32 +110,111 @@ struct HTTP2Stream {
   mutating func queue(_ data: Data) {
     guard !data.isEmpty else { return }
     queuedCount += data.count
-    outbox.append(data)
+    if piece.isEmpty { piece = data } else { rest.append(data) }
   }
 
   /// Writes the next frame, of so many bytes at most: it ends with a piece of the body. Returns how many it has.
   mutating func write(_ count: Int, to writer: inout HTTP2FrameWriter) -> Int {
-    let first = outbox.first ?? Data()
-    let taken = min(count, first.count - offset)
+    let taken = min(count, piece.count - offset)
     queuedCount -= taken
     sentCount += taken
     sendWindow -= taken
     isRequestSent = queuedCount == 0 && isRequestWhole
-    first.withUnsafeBytes { bytes in
+    piece.withUnsafeBytes { bytes in
       writer.writeData(id, UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + taken]), isEnd: isRequestSent)
     }
     offset += taken
-    if offset == first.count {
-      _ = outbox.popFirst()
+    if offset == piece.count {
+      piece = rest.popFirst() ?? Data()
       offset = 0
     }
     return taken
   }
 }
 
-/// The streams of a connection, in the order in which they were opened, which is that of their identifiers.
-struct HTTP2StreamTable {
-  private(set) var streams: ContiguousArray<HTTP2Stream> = []
+/// Elements that belong to streams, in the order in which these were opened, which is that of their identifiers.
+///
+/// One that is removed leaves a gap, which an appended one may close: so nothing is moved for each. They are in memory of
+/// its own, since an array copies an element to look whether it is there.
+struct StreamList<Element>: ~Copyable {
+  private struct Place {
+    let id: UInt32
+    var isGap = false
+  }
+
+  private var places: ContiguousArray<Place> = []
+  private var memory: UnsafeMutablePointer<Element>
+  private var capacity: Int
+  private(set) var count = 0
+
+  private static var fewest: Int { 32 }
+
+  init() {
+    capacity = Self.fewest
+    memory = .allocate(capacity: Self.fewest)
+  }
+
+  deinit {
+    for index in places.indices where !places[index].isGap { (memory + index).deinitialize(count: 1) }
+    memory.deallocate()
+  }
+
+  var isEmpty: Bool { count == 0 }
+
+  /// The element at the index of one.
+  subscript(index: Int) -> Element {
+    @inline(__always) unsafeAddress { UnsafePointer(memory + index) }
+    @inline(__always) unsafeMutableAddress { memory + index }
+  }
+
+  /// The indices of all elements, in order; they are valid until another one is appended.
+  var indices: [Int] { places.indices.filter { !places[$0].isGap } }
+
+  func id(at index: Int) -> UInt32 { places[index].id }
+
+  func index(of id: UInt32) -> Int? {
+    var (low, high) = (0, places.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if places[middle].id >= id { high = middle } else { low = middle + 1 }
+    }
+    return low < places.count && places[low].id == id && !places[low].isGap ? low : nil
+  }
+
+  /// Appends an element, for a stream that is later than all others.
+  mutating func append(_ element: Element, of id: UInt32) {
+    if places.count == capacity { makeRoom() }
+    (memory + places.count).initialize(to: element)
+    places.append(Place(id: id))
+    count += 1
+  }
+
+  /// Removes and returns the element at the index of one.
+  mutating func remove(at index: Int) -> Element {
+    places[index].isGap = true
+    count -= 1
+    return (memory + index).move()
+  }
+
+  /// Closes the gaps; takes more memory unless they were half of it.
+  private mutating func makeRoom() {
+    let old = memory
+    if count > capacity / 2 { capacity *= 2 }
+    memory = .allocate(capacity: capacity)
+    var kept: ContiguousArray<Place> = []
+    kept.reserveCapacity(capacity)
+    for index in places.indices where !places[index].isGap {
+      (memory + kept.count).moveInitialize(from: old + index, count: 1)
+      kept.append(places[index])
+    }
+    places = kept
+    old.deallocate()
+  }
+}
+
+/// The streams of a connection.
+struct HTTP2StreamTable: ~Copyable {
+  private var streams = StreamList<HTTP2Stream>()
   /// The streams that were reset most recently, and how much the peer may still have sent on each before it knew.
   private var resets: [(id: UInt32, allowance: Int)] = []
   /// The latest of those that were reset before.
@@ -133,14 +227,14 @@ struct HTTP2StreamTable {
     @inline(__always) _modify { yield &streams[index] }
   }
 
-  func index(of id: UInt32) -> Int? {
-    let index = streams.partitioningIndex { $0.id >= id }
-    return index < streams.count && streams[index].id == id ? index : nil
-  }
+  /// The indices of all streams, in the order in which they were opened.
+  var indices: [Int] { streams.indices }
 
-  mutating func append(_ stream: HTTP2Stream) { streams.append(stream) }
+  func index(of id: UInt32) -> Int? { streams.index(of: id) }
 
-  mutating func remove(at index: Int) { streams.remove(at: index) }
+  mutating func append(_ stream: HTTP2Stream) { streams.append(stream, of: stream.id) }
+
+  mutating func remove(at index: Int) { _ = streams.remove(at: index) }
 
   /// Removes a stream that either side has reset: what the peer sends on it is ignored from now on (section 5.1).
   mutating func reset(at index: Int) {
@@ -150,7 +244,7 @@ struct HTTP2StreamTable {
       lastForgotten = forgotten.reduce(lastForgotten) { max($0, $1.id) }
       resets.removeFirst(forgotten.count)
     }
-    streams.remove(at: index)
+    remove(at: index)
   }
 
   /// What may come on a stream that is not in the table.

@@ -12,6 +12,8 @@ import SystemBase
 final class EventLoop: @unchecked Sendable {
   private struct Inbox {
     var tasks: [@Sendable () -> Void] = []
+    /// Whether the loop waits, or is about to, and has to be woken.
+    var isWaiting = false
     var isStopped = false
   }
 
@@ -69,12 +71,12 @@ final class EventLoop: @unchecked Sendable {
 
   /// Runs a task on the loop soon, in order. Thread-safe. After the loop has ended, tasks are dropped.
   func submit(_ task: @escaping @Sendable () -> Void) {
-    let isFirst = inbox.withLock { inbox in
+    let mustWake = inbox.withLock { inbox in
       guard !inbox.isStopped else { return false }
       inbox.tasks.append(task)
-      return inbox.tasks.count == 1
+      return exchange(&inbox.isWaiting, with: false)
     }
-    if isFirst { poller.wake() }
+    if mustWake { poller.wake() }
   }
 
   private func run() {
@@ -82,7 +84,16 @@ final class EventLoop: @unchecked Sendable {
     while isRunning {
       let patience = deliveries.flush()
       if let pause = gathering.takePause() { usleep(UInt32(pause / .microseconds(1))) }
-      poller.wait(until: earlier(patience, timers.first?.instant), into: &events)
+      let mayWait = inbox.withLock { inbox in
+        inbox.isWaiting = inbox.tasks.isEmpty
+        return inbox.isWaiting
+      }
+      if mayWait {
+        poller.wait(until: earlier(patience, timers.first?.instant), into: &events)
+        inbox.withLock { $0.isWaiting = false }
+      } else {
+        poller.poll(into: &events)
+      }
       (steps, lastLook) = (0, nil)
       for event in events {
         handler(of: event.token)?.ready(event)

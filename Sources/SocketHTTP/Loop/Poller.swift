@@ -14,8 +14,18 @@ protocol Poller: AnyObject {
   /// Waits for events until a time, or without a limit; it may return earlier, and without events.
   func wait(until instant: Instant?, into events: inout [PollEvent])
 
+  /// Takes the events that are there, without waiting.
+  func poll(into events: inout [PollEvent])
+
   /// Ends the current wait or, if there is none, the next one. Thread-safe.
   func wake()
+}
+
+extension Poller {
+  func poll(into events: inout [PollEvent]) {
+    wake()
+    wait(until: nil, into: &events)
+  }
 }
 
 /// An event of a descriptor.
@@ -66,7 +76,18 @@ final class EpollPoller: Poller, @unchecked Sendable {
   func wait(until instant: Instant?, into events: inout [PollEvent]) {
     events.removeAll(keepingCapacity: true)
     if let instant { setAlarm(instant) }
-    let count = batch.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, Int32($0.count)) }
+    take(&events, mayWait: true)
+  }
+
+  func poll(into events: inout [PollEvent]) {
+    events.removeAll(keepingCapacity: true)
+    take(&events, mayWait: false)
+  }
+
+  private func take(_ events: inout [PollEvent], mayWait: Bool) {
+    let count = batch.withUnsafeMutableBufferPointer {
+      clinux_epoll_wait(epoll, $0.baseAddress, Int32($0.count), mayWait)
+    }
     // A negative count means an interruption; the caller calls again.
     guard count > 0 else { return }
     for event in batch[..<Int(count)] {

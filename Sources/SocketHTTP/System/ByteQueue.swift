@@ -2,7 +2,7 @@ import SystemBase
 
 /// A queue of bytes.
 ///
-/// Its memory is not cleared before use, and is kept for the next bytes; memory over 16 KiB is freed when the queue
+/// Its memory is not cleared before use, and is kept for the next bytes; memory over a limit is freed when the queue
 /// becomes empty, as many connections may be idle.
 package struct ByteQueue: ~Copyable {
   private var memory: UnsafeMutableRawPointer?
@@ -13,10 +13,12 @@ package struct ByteQueue: ~Copyable {
   package private(set) var capacity = 0
 
   private static let smallest = 1 << 10
-  private static let largestKept = 16 << 10
+  private let largestKept: Int
 
-  /// Makes an empty queue without memory.
-  package init() {}
+  /// Makes an empty queue without memory; up to `largestKept` bytes of it are kept.
+  package init(keeping largestKept: Int = 16 << 10) {
+    self.largestKept = largestKept
+  }
 
   deinit { free(memory) }
 
@@ -44,7 +46,7 @@ package struct ByteQueue: ~Copyable {
     start += min(max(count, 0), self.count)
     guard isEmpty else { return }
     (start, end) = (0, 0)
-    guard capacity > Self.largestKept else { return }
+    guard capacity > largestKept else { return }
     free(memory)
     (memory, capacity) = (nil, 0)
   }

@@ -55,7 +55,7 @@ struct ResilienceCommandTests {
     let name = "getMomentsDetailsByUserID: "
     let lines = result.errorText.split(separator: "\n").filter { $0.hasPrefix(name) }.map { $0.dropFirst(name.count) }
     #expect(lines.count == 4)
-    #expect(lines.first?.wholeMatch(of: /attempt 1: status 503, head after \d+ ms, \d+ ms/) != nil)
+    #expect(lines.first?.wholeMatch(of: /attempt 1: status 503, HTTP\/1\.1, head after \d+ ms, \d+ ms/) != nil)
     #expect(lines.dropFirst().first?.wholeMatch(of: /again in \d+ ms: status 503/) != nil)
     #expect(lines.last?.wholeMatch(of: /succeeded after 2 attempts, \d+ bytes sent, \d+ received, \d+ ms/) != nil)
   }

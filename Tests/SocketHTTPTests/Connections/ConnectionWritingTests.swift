@@ -22,6 +22,7 @@ import Testing
     }
     func flush() -> StepOutcome { .done }
     func condition() -> Socket.Condition { .quiet }
+    var hasEnded: Bool { false }
     func close() {}
   }
 

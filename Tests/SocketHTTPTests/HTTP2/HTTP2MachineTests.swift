@@ -16,8 +16,8 @@ import Testing
     let frames = driver.takeFrames()
     #expect(frames.map(\.type) == [4, 8])
     #expect(
-      frames.first?.payload == [0, 2, 0, 0, 0, 0] + [0, 4, 0, 0x10, 0, 0] + [0, 6, 0, 1, 0, 0])
-    #expect(frames.last == .windowUpdate(0, (8 << 20) - 65_535))
+      frames.first?.payload == [0, 2, 0, 0, 0, 0] + [0, 4, 0, 8, 0, 0] + [0, 6, 0, 1, 0, 0])
+    #expect(frames.last == .windowUpdate(0, (64 << 20) - 65_535))
   }
 
   @Test func `a table of another size is among the settings, and the decoder's once these are acknowledged`() {
@@ -318,5 +318,27 @@ import Testing
       #expect(events == (driver.failure == nil ? [reset] : []))
     }
     #expect(driver.failure?.code == .enhanceYourCalm)
+  }
+
+  @Test func `heads that are like the one before are the same to the server, whatever changes in between`() throws {
+    let driver = HTTP2Driver()
+    let first: HTTPHeaders = ["Accept": "application/json", "X-Number": "1"]
+    let second: HTTPHeaders = ["Accept": "application/json", "X-Number": "2"]
+    let all = [first, first, first, second, first, ["Accept": "text/plain"], first, first]
+    var expected: [[[String]]] = []
+    for (number, headers) in all.enumerated() {
+      // The server changes the size of the table.
+      if number == 2 { driver.receive(HTTP2ServerFrame.settings([(1, 0)])) }
+      var head = HTTP2RequestHead.sample("POST", headers)
+      head.contentLength = number * 1000
+      expected.append(
+        [[":method", "POST"]] + headers.map { [$0.name.lowercased(), $0.value] }
+          + [["content-length", "\(number * 1000)"]])
+      _ = driver.machine.open(head, isEnd: true)
+    }
+    let sent = try driver.takeFrames().filter { $0.type == 1 }.map { frame in
+      try driver.fields(frame).filter { ![":scheme", ":authority", ":path"].contains($0.first) }
+    }
+    #expect(sent == expected)
   }
 }

@@ -9,7 +9,7 @@ final class PythonHTTP2Server: Sendable {
   let port: UInt16
   /// The certificate to trust, if it speaks TLS.
   let certificate: TestCertificate?
-  private let process: ChildProcess
+  let process: ChildProcess
 
   private struct Address: Decodable {
     let port: UInt16
@@ -20,6 +20,8 @@ final class PythonHTTP2Server: Sendable {
     var streams: Int?
     var resets: Int?
     var errors: Int?
+    var pings: Int?
+    var goodbyes: Int?
   }
 
   init(isSecure: Bool = false, _ options: String...) async throws {
@@ -53,12 +55,14 @@ final class PythonHTTP2Server: Sendable {
   }
 
   /// A transport that speaks HTTP/2 with it.
-  func transport(_ configure: (inout SocketTransport.Configuration) -> Void = { _ in }) -> SocketTransport {
+  func transport(
+    times: HTTP2Times = HTTP2Times(), _ configure: (inout SocketTransport.Configuration) -> Void = { _ in }
+  ) -> SocketTransport {
     var configuration = SocketTransport.Configuration()
     configuration.httpVersions = .priorKnowledge
     if let certificate { configuration.tls.trust = .only(.bytes(certificate.certificate)) }
     configure(&configuration)
-    return SocketTransport(configuration: configuration)
+    return SocketTransport(configuration: configuration, makeHTTP: { _ in HTTP2Connection(times: times) })
   }
 
   func counts(by transport: SocketTransport) async throws -> Counts {

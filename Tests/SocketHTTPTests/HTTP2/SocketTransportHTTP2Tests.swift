@@ -209,4 +209,79 @@ import Testing
       #expect("\(error)".contains("it responds in HTTP/1"), "\(error)")
     }
   }
+
+  // MARK: - Signs of life
+
+  @Test func `a request that is not replayable asks a server that has been silent for a sign of life first`()
+    async throws
+  {
+    let server = try await PythonHTTP2Server()
+    let transport = server.transport(times: HTTP2Times(trust: .zero))
+    _ = try await transport.response(to: server.request("/size?count=1"))
+    #expect(try await server.counts(by: transport).pings == nil)
+    let request = try server.request("/echo", method: .post, body: Data("x".utf8))
+    for _ in 0..<3 { #expect(try await transport.response(to: request).body == Data("x".utf8)) }
+    let counts = try await server.counts(by: transport)
+    #expect(counts.pings == 3)
+    #expect(counts.connections == 1)
+  }
+
+  @Test func `without such a sign, it goes to another connection, once`() async throws {
+    let server = try await PythonHTTP2Server()
+    let transport = server.transport(times: HTTP2Times(trust: .zero, longestHold: .milliseconds(100)))
+    _ = try await transport.response(to: server.request("/size?count=1"))
+    server.process.send(SIGSTOP)
+    var request = try server.request("/echo", method: .post, body: Data("x".utf8))
+    let connections = Monitor<[Bool]>([])
+    request.onConnected = { isReused in connections.update { $0.append(isReused) } }
+    let response = Task { [request] in try await transport.response(to: request) }
+    // The system takes the connection, although the server is stopped.
+    try await connections.wait(for: "another connection") { $0.count == 2 }
+    server.process.send(SIGCONT)
+    #expect(try await response.value.body == Data("x".utf8))
+    let counts = try await server.counts(by: transport)
+    #expect(counts.streams == 3)
+    #expect(counts.goodbyes == 1)
+  }
+
+  @Test func `a server that sends no settings ends the connection in time, with a clear error`() async throws {
+    let server = try ScriptedServer([.waitForClientToClose])
+    var configuration = SocketTransport.Configuration()
+    configuration.httpVersions = .priorKnowledge
+    let times = HTTP2Times(patience: .milliseconds(200))
+    let transport = SocketTransport(configuration: configuration, makeHTTP: { _ in HTTP2Connection(times: times) })
+    do {
+      _ = try await transport.response(to: .to(server))
+      Issue.record("it is no HTTP/2")
+    } catch {
+      #expect((error as? RequestError)?.kind == .badResponse)
+      #expect("\(error)".contains("SETTINGS_TIMEOUT"), "\(error)")
+    }
+  }
+
+  @Test func `a connection that is idle for long ends with a word to the server`() async throws {
+    let server = try await PythonHTTP2Server()
+    let transport = server.transport { $0.idleTime = .milliseconds(50) }
+    _ = try await transport.response(to: server.request("/size?count=1"))
+    let other = server.transport()
+    while try await server.counts(by: other).goodbyes != 1 {}
+  }
+
+  // MARK: - Limits
+
+  @Test func `a head that is larger than the server takes is refused before it is sent`() async throws {
+    let server = try await PythonHTTP2Server(isSecure: false, "--head", "2000")
+    let transport = server.transport()
+    _ = try await transport.response(to: server.request("/size?count=1"))
+    var request = try server.request("/size?count=1")
+    try request.headers.set("X-Large", to: String(repeating: "x", count: 2000))
+    do {
+      _ = try await transport.response(to: request)
+      Issue.record("it was sent")
+    } catch {
+      #expect((error as? RequestError)?.kind == .tooLarge)
+      #expect((error as? RequestError)?.reached == .never)
+    }
+    #expect(try await server.counts(by: transport).streams == 2)
+  }
 }

@@ -14,10 +14,12 @@
                             ends it once the others are done
 /drain                      responds, and says that the connection takes no more
 /cut                        closes the connection at once
-/counts                     the counts, as JSON: connections, streams, resets by the client, pings
+/counts                     the counts, as JSON: connections, streams, resets by the client, pings, and connections that the
+                            client has said it ends
 
 It listens on a port, with TLS if it gets the files of a certificate and a key, and otherwise in clear text. It prints the
-port as JSON, and ends when its input does. Its limits are those that the command line has: --streams, --window.
+port as JSON, and ends when its input does. Its limits are those that the command line has: --streams, --window,
+--head.
 """
 
 import argparse
@@ -39,13 +41,14 @@ seen = Counter()
 
 
 class Connection(asyncio.Protocol):
-    def __init__(self, streams, window):
+    def __init__(self, streams, window, head):
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         self.h2.local_settings = h2.settings.Settings(
             client=False,
             initial_values={
                 h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: streams,
                 h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: window,
+                h2.settings.SettingCodes.MAX_HEADER_LIST_SIZE: head,
             },
         )
         self.bodies = {}
@@ -105,6 +108,8 @@ class Connection(asyncio.Protocol):
                     task.cancel()
             case h2.events.PingReceived():
                 counts["pings"] += 1
+            case h2.events.ConnectionTerminated():
+                counts["goodbyes"] += 1
 
     def finish(self, stream):
         self.tasks.pop(stream, None)
@@ -225,6 +230,7 @@ async def main():
     parser.add_argument("--key")
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--window", type=int, default=65535)
+    parser.add_argument("--head", type=int, default=65536)
     options = parser.parse_args()
     context = None
     if options.certificate:
@@ -233,7 +239,7 @@ async def main():
         context.set_alpn_protocols(["h2"])
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: Connection(options.streams, options.window), "127.0.0.1", 0, ssl=context, backlog=512
+        lambda: Connection(options.streams, options.window, options.head), "127.0.0.1", 0, ssl=context, backlog=512
     )
     print(json.dumps({"port": server.sockets[0].getsockname()[1]}), flush=True)
     await loop.run_in_executor(None, sys.stdin.read)

@@ -26,6 +26,7 @@ final class LineConnection: HTTPConnection {
   let version = "lines"
   let isSequential = false
   private(set) var isUsed = false
+  var load: Int { exchanges.count }
 
   private var exchanges: [Int: SocketExchange] = [:]
   private var numbers: [ObjectIdentifier: Int] = [:]
@@ -142,6 +143,8 @@ final class LineConnection: HTTPConnection {
     isPinged = true
     tell("ping")
   }
+
+  func end() {}
 
   func close() -> [ExchangeLoss] {
     defer { exchanges = [:] }

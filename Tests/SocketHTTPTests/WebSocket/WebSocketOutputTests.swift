@@ -22,6 +22,7 @@ import Testing
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome { .blocked }
     func flush() -> StepOutcome { .done }
     func condition() -> Socket.Condition { .quiet }
+    var hasEnded: Bool { false }
     func close() {}
 
     func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {

@@ -23,6 +23,7 @@ import Testing
     func beginReading(isOver: Bool) {}
     func flush() -> StepOutcome { .done }
     func condition() -> Socket.Condition { .readable }
+    var hasEnded: Bool { false }
     func close() {}
   }
 

@@ -68,6 +68,7 @@ struct HPACKDecoder {
   private var requiresUpdate = false
   private let listLimit: Int
   private let fieldLimit: Int
+  private var recent = RecentFields()
 
   /// The greatest integer that is accepted: anything that is a size or an index here is far below.
   static let largestInteger = 1 << 28
@@ -112,9 +113,16 @@ struct HPACKDecoder {
         field = try entry(at: try reader.integer(prefix: 7))
       } else {
         let isIndexed = first & 0x40 != 0
-        let index = try reader.integer(prefix: isIndexed ? 6 : 4)
-        let name = index == 0 ? try reader.text(isName: true) : try entry(at: index).name
-        field = ReceivedField(name: name, value: try reader.text(isName: false))
+        let literal = try reader.literal(prefix: isIndexed ? 6 : 4)
+        // Beyond the static table, an index means another name each time.
+        let isLasting = literal.index <= Self.staticNames.count
+        if isLasting, let known = recent.field(of: literal.bytes) {
+          field = known
+        } else {
+          let name = literal.index == 0 ? try literal.name.text(isName: true) : try name(at: literal.index)
+          field = ReceivedField(name: name, value: try literal.value.text(isName: false))
+          if isLasting { recent.keep(field, of: literal.bytes) }
+        }
         if isIndexed { table.insert(field) }
       }
       list.size += field.size
@@ -125,6 +133,12 @@ struct HPACKDecoder {
       }
     }
     return list
+  }
+
+  private static let staticNames = staticFields.map(\.name)
+
+  private func name(at index: Int) throws(HTTP2ConnectionError) -> ReceivedText {
+    1...Self.staticNames.count ~= index ? Self.staticNames[index - 1] : try entry(at: index).name
   }
 
   private func entry(at index: Int) throws(HTTP2ConnectionError) -> ReceivedField {
@@ -166,22 +180,74 @@ private struct HPACKReader {
     throw .compression("an integer of a block is too large")
   }
 
+  /// Reads a field that is no entry of a table (section 6.2).
+  mutating func literal(prefix: Int) throws(HTTP2ConnectionError) -> Literal {
+    let start = position
+    let index = try integer(prefix: prefix)
+    let name = index == 0 ? try string() : EncodedString()
+    let value = try string()
+    return Literal(
+      index: index, name: name, value: value, bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<position]))
+  }
+
   /// Reads a string (section 5.2).
-  mutating func text(isName: Bool) throws(HTTP2ConnectionError) -> ReceivedText {
-    let isEncoded = (next ?? 0) & 0x80 != 0
+  private mutating func string() throws(HTTP2ConnectionError) -> EncodedString {
+    let isHuffman = (next ?? 0) & 0x80 != 0
     let count = try integer(prefix: 7)
     guard count <= bytes.count - position else { throw .truncated }
-    let text = UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
+    let string = UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
     position += count
-    guard isEncoded else { return ReceivedText(text, isName: isName) }
+    return EncodedString(bytes: string, isHuffman: isHuffman)
+  }
+}
+
+/// A field with a value, and a name unless that is the one of an entry.
+private struct Literal {
+  /// The index of the entry, or 0.
+  let index: Int
+  let name: EncodedString
+  let value: EncodedString
+  /// All of it.
+  let bytes: UnsafeRawBufferPointer
+}
+
+private struct EncodedString {
+  var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+  var isHuffman = false
+
+  func text(isName: Bool) throws(HTTP2ConnectionError) -> ReceivedText {
+    guard isHuffman else { return ReceivedText(bytes, isName: isName) }
     let decoded = withUnsafeTemporaryAllocation(
-      byteCount: Huffman.largestCount(of: count) + 1, alignment: 1
+      byteCount: Huffman.largestCount(of: bytes.count) + 1, alignment: 1
     ) { buffer -> ReceivedText? in
-      guard let size = Huffman.decode(text, into: buffer) else { return nil }
+      guard let size = Huffman.decode(bytes, into: buffer) else { return nil }
       return ReceivedText(UnsafeRawBufferPointer(rebasing: buffer[..<size]), isName: isName)
     }
     guard let decoded else { throw .compression("a string is not in the Huffman code") }
     return decoded
+  }
+}
+
+/// The literal fields that came last, by their bytes, since servers send most of them again with each response, and some
+/// never put them into the table: nginx, for one.
+private struct RecentFields {
+  private static let slotCount = 64
+  private static let longest = 96
+  private var encoded = ContiguousArray<[UInt8]>(repeating: [], count: slotCount)
+  private var fields = ContiguousArray<ReceivedField?>(repeating: nil, count: slotCount)
+
+  private func slot(of bytes: UnsafeRawBufferPointer) -> Int { Int(bytes.hash(from: 0) % UInt64(Self.slotCount)) }
+
+  func field(of bytes: UnsafeRawBufferPointer) -> ReceivedField? {
+    guard bytes.count <= Self.longest else { return nil }
+    let slot = slot(of: bytes)
+    return encoded[slot].equals(bytes) ? fields[slot] : nil
+  }
+
+  mutating func keep(_ field: ReceivedField, of bytes: UnsafeRawBufferPointer) {
+    guard bytes.count <= Self.longest else { return }
+    let slot = slot(of: bytes)
+    (encoded[slot], fields[slot]) = (Array(bytes), field)
   }
 }
 

@@ -28,6 +28,8 @@ struct HPACKEncoder {
   private var table: DynamicTable<Entry>
   /// The sizes that the next block has to begin with: the least since the last block, and the current one (section 4.2).
   private var leastLimit: Int?
+  /// How often the table has changed: as long as it has not, a list of fields is encoded as before.
+  private(set) var changeCount = 0
   private let largestTable: Int
 
   /// `largestTable` is what the table takes at most, whatever the peer allows.
@@ -45,12 +47,14 @@ struct HPACKEncoder {
     let limit = min(max(limit, 0), largestTable)
     guard limit != table.limit else { return }
     leastLimit = min(leastLimit ?? limit, limit)
+    changeCount += 1
     table.setLimit(limit)
   }
 
   /// Begins a block; to be called before its first field.
   mutating func begin(_ block: inout [UInt8]) {
     guard let least = leastLimit.take() else { return }
+    changeCount += 1
     if least < table.limit { block.append(integer: least, prefix: 5, flags: 0x20) }
     block.append(integer: table.limit, prefix: 5, flags: 0x20)
   }
@@ -95,6 +99,7 @@ struct HPACKEncoder {
     if nameIndex == nil { block.append(string: name) }
     block.append(string: value)
     if case .incremental = indexing {
+      changeCount += 1
       table.insert(Entry(hash: hash, nameHash: nameHash, name: Array(name), value: Array(value)))
     }
   }
@@ -166,7 +171,7 @@ extension [UInt8] {
   }
 
   @inline(__always)
-  fileprivate func equals(_ other: UnsafeRawBufferPointer) -> Bool {
+  func equals(_ other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count, let start = other.baseAddress else { return isEmpty && other.isEmpty }
     return withUnsafeBytes { bytes in bytes.baseAddress.map { memcmp($0, start, other.count) == 0 } ?? true }
   }
@@ -174,7 +179,7 @@ extension [UInt8] {
 
 extension UnsafeRawBufferPointer {
   /// A hash for our own tables, which are searched one entry after the other: whoever finds equal hashes gains nothing.
-  fileprivate func hash(from seed: UInt64) -> UInt64 {
+  func hash(from seed: UInt64) -> UInt64 {
     var hash = seed ^ UInt64(truncatingIfNeeded: count) &* 0x9E37_79B9_7F4A_7C15
     var place = 0
     while place + 8 <= count {
