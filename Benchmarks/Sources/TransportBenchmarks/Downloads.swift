@@ -73,8 +73,8 @@ enum Downloads {
     guard let url = URL(string: url) else { throw URLError(.badURL) }
     let load = Load(url: url.absoluteString, certificate: certificate, size: size, width: 1, seconds: 0)
     let transport = client.transport(load)
-    let request = try HTTPRequest(
-      method: .get, url: url, headers: ["Range": "bytes=0-\(size - 1)"], timeouts: HTTPTimeouts(total: nil))
+    var request = try HTTPRequest(method: .get, url: url, timeouts: HTTPTimeouts(total: nil))
+    try request.headers.set("Range", to: "bytes=0-\(size - 1)")
     let (begin, start) = (processorTime(), ContinuousClock.now)
     var count = 0
     for try await part in transport.send(request).values(bufferingPolicy: .unbounded) {

@@ -30,11 +30,11 @@ struct Wrk {
     else { return nil }
     return Wrk(rate: rate, processor: time / count * 1e6)
   }
+}
 
-  /// The seconds of processor time that children have used that have ended.
-  private static func processorTimeOfChildren() -> Double {
-    var usage = rusage()
-    getrusage(RUSAGE_CHILDREN.rawValue, &usage)
-    return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
-  }
+/// The seconds of processor time that children have used that have ended.
+func processorTimeOfChildren() -> Double {
+  var usage = rusage()
+  getrusage(RUSAGE_CHILDREN.rawValue, &usage)
+  return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
 }

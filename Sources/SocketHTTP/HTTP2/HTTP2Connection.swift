@@ -160,6 +160,8 @@ final class HTTP2Connection: HTTPConnection {
     let exchange = carried[index].exchange
     do throws(RequestError) {
       while let progress = machine.progress(of: stream), progress.queued < Self.uploadAhead {
+        // The server may not want the rest.
+        if progress.isWritten { return finishUpload(of: stream) }
         let wasWaiting = upload.isWaiting
         switch try upload.withNext({ _, bytes in Data(bytes) }) {
         case .lent(let bytes):

@@ -7,7 +7,7 @@ struct HTTP2Configuration: Sendable {
   var connectionWindow = 64 << 20
   var streamWindow = 512 << 10
 
-  /// How large the window of a stream becomes whose observer keeps up, so that a round trip does not limit its rate, and by
+  /// How large the window of a stream becomes whose observer reads a large body, so that a round trip does not limit its rate, and by
   /// how much those of all streams may have grown together.
   var largestStreamWindow = 8 << 20
   var largestGrowth = 32 << 20

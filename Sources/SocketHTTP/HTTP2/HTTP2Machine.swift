@@ -167,12 +167,10 @@ struct HTTP2Machine: ~Copyable {
     }
   }
 
-  /// Doubles the window of a stream whose observer keeps up with a large body, as far as it may grow; returns by how much.
+  /// Doubles the window of a stream whose observer reads a large body, as far as it may grow; returns by how much.
   private mutating func grow(at index: Int) -> Int {
     let target = streams[index].window.target
-    guard streams[index].receivedCount >= 2 * configuration.streamWindow, streams[index].unconsumed <= target / 4 else {
-      return 0
-    }
+    guard streams[index].receivedCount >= 2 * configuration.streamWindow else { return 0 }
     let count = max(0, min(target, configuration.largestStreamWindow - target, configuration.largestGrowth - growth))
     streams[index].window.grow(by: count)
     growth += count

@@ -103,7 +103,7 @@ import Testing
     let idle = try connection(4, carrying: first, in: pool)
     pool.setLimit(1, of: idle)
     let spare = try connection(4, carrying: second, in: pool)
-    pool.setLimit(4, of: idle)
+    for connection in [idle, spare] { pool.setLimit(4, of: connection) }
     #expect(pool.finish(first[0], on: idle))
     #expect(pool.makeAvailable(idle, at: Instant(nanoseconds: 9), until: end) == nil)
     #expect(pool.lease(Exchange(), "a") === spare)
@@ -121,7 +121,25 @@ import Testing
       #expect(pool.finish(exchange, on: connection))
       #expect(pool.makeAvailable(connection, at: early, until: end) == nil)
     }
+    // It may carry several, and makes sure by itself that its server is there.
+    let last = Exchange()
+    #expect(pool.lease(last, "a", usedSince: late) === connection)
+    pool.setLimit(1, of: connection)
+    #expect(pool.finish(last, on: connection))
+    #expect(pool.makeAvailable(connection, at: early, until: end) == nil)
     #expect(pool.lease(Exchange(), "a", usedSince: late) == nil)
+  }
+
+  @Test func `a connection that is opened carries no more than the server has said of another`() throws {
+    let pool = PoolDriver(perRoute: 2, total: 2)
+    let first = try connection(8, carrying: exchanges(1), in: pool)
+    pool.setLimit(2, of: first)
+    let more = exchanges(4)
+    for exchange in more { _ = pool.lease(exchange, "a") }
+    let second = try #require(pool.takeOpening())
+    pool.setLimit(8, of: second)
+    #expect(pool.makeAvailable(second, until: end) === more[1])
+    #expect(pool.counts.waiting == 1)
   }
 
   @Test func `a raised limit serves those that wait, and a lowered one takes none until others have ended`() throws {
