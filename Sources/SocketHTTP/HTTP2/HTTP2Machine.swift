@@ -52,9 +52,6 @@ struct HTTP2Machine: ~Copyable {
   /// How many answers may wait to be sent: a server that asks for them must read them.
   private static let mostAnswers = 1000
   private static let mostPings = 16
-  /// How much of the connection's window is given back at a time: far less than all of it, since slow observers may have the
-  /// rest.
-  private static let windowStep = 1 << 20
   private static let lastStream = UInt32(Int32.max)
 
   /// Begins a connection: the preface, the settings and the connection's window are to be sent first (section 3.4). The
@@ -78,7 +75,7 @@ struct HTTP2Machine: ~Copyable {
       settings.append((HTTP2Setting.headerTableSize, UInt32(clamping: configuration.headerTableSize)))
     }
     writer.writeSettings(settings)
-    window = ReceiveWindow(target: target, initial: target, step: Self.windowStep)
+    window = ReceiveWindow(target: target, initial: target, step: ReceiveWindow.largestStep)
     if target > 65_535 { writer.writeWindowUpdate(0, increment: target - 65_535) }
   }
 

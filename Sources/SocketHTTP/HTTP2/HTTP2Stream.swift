@@ -11,6 +11,10 @@ struct ReceiveWindow {
   private var freed = 0
   private let step: Int
 
+  /// How much is given back at a time, at most: more often than a large window is consumed, since an update takes half a
+  /// round trip, and since slow observers may have the rest of a connection's.
+  static let largestStep = 1 << 20
+
   /// Takes the size that the window is kept at, the one that it begins with, and how much of it is given back at a time, at
   /// most.
   init(target: Int, initial: Int, step: Int = .max) {
@@ -92,7 +96,7 @@ struct HTTP2Stream {
     self.sendWindow = sendWindow
     isRequestWhole = isEnd
     isRequestSent = isEnd
-    window = ReceiveWindow(target: receiveWindow, initial: receiveWindow)
+    window = ReceiveWindow(target: receiveWindow, initial: receiveWindow, step: ReceiveWindow.largestStep)
   }
 
   var isClosed: Bool { isRequestSent && response == .ended }
