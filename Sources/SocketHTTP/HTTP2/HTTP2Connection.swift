@@ -299,8 +299,9 @@ final class HTTP2Connection: HTTPConnection {
       return loss(of: stream) { loss in
         // What it has responded to, it has taken, whatever it says.
         loss.isRefused = reset.isUnprocessed && !loss.hasReceived
-        loss.reached = loss.isRefused ? .never : .maybe
+        // What it demands in another version it has not carried out in this one.
         loss.requiresHTTP1 = reset.cause == .peer && reset.code == .http11Required && !loss.hasReceived
+        loss.reached = loss.isRefused || loss.requiresHTTP1 ? .never : .maybe
       }.map { loss in
         var error = reset.error
         if loss.hasReceived { error.reached = .maybe }

@@ -210,6 +210,17 @@ import Testing
     }
   }
 
+  @Test func `what the server demands in HTTP/1 is sent in it, a mutation, too`() async throws {
+    let server = try await PythonHTTP2Server()
+    var configuration = SocketTransport.Configuration()
+    configuration.httpVersions = .priorKnowledge
+    let transport = SocketTransport(configuration: configuration)
+    // The server does not speak HTTP/1, and says so.
+    let request = try server.request("/reset?code=13", method: .post, body: Data("x".utf8))
+    #expect(await transport.kindOfError(for: request) != nil)
+    #expect(try await server.counts(by: server.transport()).errors == 1)
+  }
+
   // MARK: - Signs of life
 
   @Test func `a request that is not replayable asks a server that has been silent for a sign of life first`()
