@@ -87,6 +87,9 @@ public struct APICall: Sendable {
   /// How the document of a GraphQL operation goes, if the server turned out not to know its hash.
   let document: SentDocument?
 
+  /// The document to send in the place of the session's.
+  package var rewritten: GraphQLDocument?
+
   /// Takes the method, and the client that sends the request.
   public init(_ method: HTTPMethod, on client: APIClient) {
     self.init(method, on: client, document: nil)

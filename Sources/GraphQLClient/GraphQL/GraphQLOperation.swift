@@ -153,6 +153,11 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
     contents = Contents(parts)
   }
 
+  /// Makes a document of the text of another one, to which fields were added.
+  package init(rewritten text: String) {
+    self.init([text])
+  }
+
   /// Joins a document and the fragments that it uses. A literal that is in both, such as a third fragment used by two
   /// others, is included once: servers reject duplicate names (GraphQL specification, section 5.5.1.1).
   ///

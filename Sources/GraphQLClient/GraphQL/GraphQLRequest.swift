@@ -13,7 +13,7 @@ public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendab
   /// Additions to the protocol that the server supports.
   public let extensions: JSONValue?
 
-  let document: GraphQLDocument
+  var document: GraphQLDocument
 
   /// What stands for the document.
   var sentDocument = SentDocument.text(withHash: false)

@@ -116,10 +116,12 @@ extension GraphQLSession {
     let (name, accept) = (operationName, responseParser.accept)
     let wire = wire ?? call.client.graphQL.wire
     let hasOwnAccept = accept != GraphQLHeaders.accept
+    let document = call.rewritten ?? Self.query
     let plan = try OperationPlan(
-      Self.query, named: name, .once(call.method), by: wire, isSecret: isResponseSecret || !secrets.isEmpty,
+      document, named: name, .once(call.method), by: wire, isSecret: isResponseSecret || !secrets.isEmpty,
       isAlone: hasOwnAccept, insteadOfHash: call.document, sendsHashes: !call.client.graphQL.persistedQueries.isOff)
     var parameters = parameters
+    parameters.document = document
     parameters.sentDocument = plan.document
     var headers = try headers
     if hasOwnAccept, !headers.contains("Accept") { try headers.set("Accept", to: accept) }

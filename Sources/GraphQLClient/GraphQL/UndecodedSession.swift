@@ -6,7 +6,7 @@ import SystemBase
 /// A session whose `data` stay the JSON that came: for a cache that takes responses apart into records, and lets the
 /// session's own decoder read what it puts together from them.
 ///
-/// It is sent exactly as the session is. Errors beside the data are given, whatever the session's error policy is: that
+/// It is sent exactly as the session is, but for what is added to its document. Errors beside the data are given, whatever the session's error policy is: that
 /// treats them in ``response(_:by:)``.
 package struct UndecodedSession<Session: GraphQLSession>: GraphQLSession {
   package typealias ResponseData = RawJSON
@@ -14,8 +14,12 @@ package struct UndecodedSession<Session: GraphQLSession>: GraphQLSession {
 
   package let session: Session
 
-  package init(_ session: Session) {
+  /// The session's document with fields that the cache needs; `nil` to send the session's own.
+  private let rewritten: GraphQLDocument?
+
+  package init(_ session: Session, rewritten: GraphQLDocument? = nil) {
     self.session = session
+    self.rewritten = rewritten
   }
 
   package static var query: GraphQLDocument { Session.query }
@@ -31,7 +35,16 @@ package struct UndecodedSession<Session: GraphQLSession>: GraphQLSession {
   package var secrets: [String] { session.secrets }
   package var isResponseSecret: Bool { session.isResponseSecret }
   package func isReplayable(with method: HTTPMethod) -> Bool { session.isReplayable(with: method) }
-  package func makeRequest(_ call: APICall) throws -> HTTPRequest { try session.makeRequest(call) }
+  package func makeRequest(_ call: APICall) throws -> HTTPRequest {
+    var call = call
+    call.rewritten = rewritten
+    return try session.makeRequest(call)
+  }
+  package var parameters: GraphQLRequest<Variables> {
+    var parameters = session.parameters
+    if let rewritten { parameters.document = rewritten }
+    return parameters
+  }
 }
 
 extension UndecodedSession: GraphQLSubscription where Session: GraphQLSubscription {

@@ -71,8 +71,9 @@ extension GraphQLSubscription {
 
   /// The request of ``LiveOperation``.
   private func liveRequest(for client: APIClient, _ sent: SentFields) throws -> HTTPRequest {
-    let plan = try OperationPlan(Self.query, named: operationName, .live, by: wire ?? client.graphQL.wire)
     var parameters = parameters
+    let plan = try OperationPlan(
+      parameters.document, named: operationName, .live, by: wire ?? client.graphQL.wire)
     parameters.sentDocument = plan.document
     var headers = try headers.adding(defaults: client.defaultHeaders)
     headers.remove("Content-Type")

@@ -254,6 +254,13 @@ extension RecordCache {
     return remove(number, of: entity.number, in: layer)
   }
 
+  /// The fields that a plan selects of the object that it begins with, by their keys.
+  package mutating func rootFields(of plan: inout PreparedPlan) throws(RecordError) -> [String] {
+    try plan.attach(to: self)
+    let number = try plan.typed(0, type(named: plan.plan.rootType), in: &self)
+    return plan.typed[Int(number)].fields.map { fieldKeys[Int(plan.fields[Int($0)].field)] }
+  }
+
   private mutating func remove(_ field: UInt32, of entity: UInt32, in layer: UInt64?) -> [RecordChange] {
     let place = knownPlace(of: field, in: entities[Int(entity)].type)
     guard let top = self.place(ofLayer: layer) else { return [] }

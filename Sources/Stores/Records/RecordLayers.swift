@@ -1,3 +1,5 @@
+import SystemBase
+
 /// A field of an entity.
 struct SlotKey: Hashable, Sendable {
   private let value: UInt64
@@ -50,6 +52,17 @@ extension RecordCache {
       let place = self.place(of: key)
       collection?.retain(key.entity, key.field, at: place)
       setBase(slot, key.entity, key.field, at: place)
+    }
+  }
+
+  /// Whether a layer has one of the fields that a read looked at.
+  func shows(_ number: UInt64, in dependencies: RecordDependencies) -> Bool {
+    guard let layer = layers.first(where: { $0.number == number }), !layer.slots.isEmpty else { return false }
+    let entries = dependencies.merged
+    return layer.slots.keys.contains { key in
+      let wanted = RecordDependencies.Entry(key.entity, key.field, at: place(of: key))
+      let index = entries.partitioningIndex { $0.key >= wanted.key }
+      return index < entries.count && entries[index].key == wanted.key && entries[index].mask & wanted.mask != 0
     }
   }
 

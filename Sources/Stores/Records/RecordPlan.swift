@@ -9,6 +9,8 @@ package enum RecordError: Error, Hashable, Sendable {
   case selections(Selections.Problem)
   /// More than this many different selections on objects result from merging a document's selection sets.
   case tooManySelections(limit: Int)
+  /// Data that were made here lack the `__typename` of a field's object, and the schema does not know it.
+  case unknownType(field: String)
   /// The entity has been given up, since nothing pointed to it.
   case noEntity
   /// A response is no JSON.
@@ -117,7 +119,7 @@ package struct PreparedPlan: Sendable {
   }
 
   package let plan: RecordPlan
-  private let variables: RecordVariables
+  let variables: RecordVariables
   private var owner: UInt64 = 0
 
   private(set) var nodes: [Node] = []

@@ -42,12 +42,13 @@ extension RecordCache {
   /// - Parameters:
   ///   - entity: What a fragment is read of; `nil` for an operation, or for a fragment on a type with one object.
   ///   - isPartial: Whether null takes the place of what is missing.
+  ///   - layer: The number of the topmost layer that counts; all by default.
   package mutating func read(
-    _ plan: inout PreparedPlan, at entity: RecordID? = nil, isPartial: Bool = false
+    _ plan: inout PreparedPlan, at entity: RecordID? = nil, isPartial: Bool = false, upTo layer: UInt64 = .max
   ) throws(RecordError) -> RecordResult {
     try plan.attach(to: self)
     let root = try target(of: plan, entity)
-    var state = ReadState(isPartial: isPartial, top: layers.count - 1)
+    var state = ReadState(isPartial: isPartial, top: (layers.lastIndex { $0.number <= layer } ?? -1))
     let isComplete = try readEntity(root, 0, &plan, &state)
     collection?.retain(state.dependencies)
     return RecordResult(

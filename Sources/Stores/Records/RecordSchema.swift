@@ -1,32 +1,44 @@
-/// What a record cache knows of a server's types. All of it comes from outside; nothing is guessed.
-package struct RecordSchema: Sendable {
-  /// The names of the types that operations begin with.
-  package struct Roots: Hashable, Sendable {
-    package var query = "Query"
-    package var mutation = "Mutation"
-    package var subscription = "Subscription"
+public import GraphQLLanguage
 
-    package init(query: String = "Query", mutation: String = "Mutation", subscription: String = "Subscription") {
+/// What a ``NormalizedStore`` knows of a server's types. All of it comes from outside; nothing is guessed.
+///
+///     var schema = try RecordSchema(schemaText)      // schema.graphql, whole or a part of it
+///     schema.keyFields["Country"] = ["code"]         // the others' key is `id`, where they have it
+///
+/// Without a schema, `__typename` is added to documents, but no key: what selects its key itself is an entity.
+public struct RecordSchema: Hashable, Sendable {
+  /// The names of the types that operations begin with.
+  public struct Roots: Hashable, Sendable {
+    /// The type of queries.
+    public var query = "Query"
+    /// The type of mutations.
+    public var mutation = "Mutation"
+    /// The type of subscriptions.
+    public var subscription = "Subscription"
+
+    /// Names the three types.
+    public init(query: String = "Query", mutation: String = "Mutation", subscription: String = "Subscription") {
       self.query = query
       self.mutation = mutation
       self.subscription = subscription
     }
 
     /// Whether a type is one of them: there is one object of it, which needs no key.
-    package func contains(_ type: String) -> Bool { type == query || type == mutation || type == subscription }
+    func contains(_ type: String) -> Bool { type == query || type == mutation || type == subscription }
   }
 
-  package var roots = Roots()
+  /// The types that operations begin with.
+  public var roots = Roots()
 
   /// The fields that tell the objects of a type apart, by the name of the type. A type with none is embedded.
-  package var keyFields: [String: [String]] = [:]
+  public var keyFields: [String: [String]] = [:]
 
   /// The key of the other types.
-  package var defaultKey = ["id"]
+  public var defaultKey = ["id"]
 
-  /// The object types of interfaces and unions. A fragment on a type that is neither in here nor the object's own is a
+  /// The object types of interfaces and unions, all of which must be in here. A fragment on a type that is neither in here nor the object's own is a
   /// miss.
-  package var possibleTypes: [String: Set<String>] = [:] {
+  public var possibleTypes: [String: Set<String>] = [:] {
     didSet { objectTypes = possibleTypes.values.reduce(into: []) { $0.formUnion($1) } }
   }
 
@@ -34,16 +46,48 @@ package struct RecordSchema: Sendable {
 
   /// The types of fields, by the name of the type that has them; lists count as their elements. It says which selection
   /// sets need the default key, and may know a part of the schema only.
-  package var fieldTypes: [String: [String: String]] = [:]
+  public var fieldTypes: [String: [String: String]] = [:]
 
   /// Whether the default key is added to selections on types of which `fieldTypes` says nothing. Only for a server all
   /// of whose types have it.
-  package var addsKeyToUnknownTypes = false
+  public var addsKeyToUnknownTypes = false
 
-  package init() {}
+  /// A schema of which nothing is known.
+  public init() {}
+
+  /// Takes what a schema in GraphQL's language says of the types of fields, and of interfaces and unions.
+  /// - Throws: Where and why the text is not GraphQL.
+  public init(_ text: String) throws(GraphQLSyntaxError) {
+    var possible: [String: Set<String>] = [:]
+    for definition in try DocumentSyntax(parsing: text).definitions {
+      switch definition {
+      case .schema(let schema): for root in schema.operationTypes { setRoot(root) }
+      case .type(let type):
+        let name = type.name.text
+        for field in type.fields { fieldTypes[name, default: [:]][field.name.text] = field.type.name.text }
+        switch type.kind {
+        case .interface: possible[name, default: []].formUnion([])
+        case .union: possible[name, default: []].formUnion(type.members.map(\.name.text))
+        case .object: for interface in type.interfaces { possible[interface.name.text, default: []].insert(name) }
+        default: break
+        }
+      case .operation, .fragment, .directive: break
+      }
+    }
+    possibleTypes = possible
+    objectTypes = possible.values.reduce(into: []) { $0.formUnion($1) }
+  }
+
+  private mutating func setRoot(_ root: OperationTypeDefinitionSyntax) {
+    switch root.operation {
+    case .query: roots.query = root.type.name.text
+    case .mutation: roots.mutation = root.type.name.text
+    case .subscription: roots.subscription = root.type.name.text
+    }
+  }
 
   /// The key of a type; empty for one that is embedded.
-  package func key(of type: String) -> [String] { keyFields[type] ?? defaultKey }
+  func key(of type: String) -> [String] { keyFields[type] ?? defaultKey }
 
   /// The key fields that may be selected on a type, whose name may not be known.
   func selectableKey(of type: String?) -> [String] {

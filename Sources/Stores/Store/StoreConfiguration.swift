@@ -65,6 +65,9 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// Reads continue without it.
   public var onStorageError: @Sendable (any Error) -> Void = { _ in }
 
+  /// The newer of two values of a key, if values have an order of their own.
+  var newer: (@Sendable (Value, Value) -> Value)?
+
   /// The defaults.
   public init() {}
 }

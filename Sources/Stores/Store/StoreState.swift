@@ -50,6 +50,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   var effects: [Effect] = []
   /// Replaced values, to be released after the lock is: their last release may run the user's code.
   var garbage: [Any] = []
+  /// The newer of two values of a key, if values have an order of their own, whichever is cached last.
+  private let newer: (@Sendable (Value, Value) -> Value)?
   private let releasesIdle: Bool
   private var awaitsSweep = false
   private var lastNumber: UInt64 = 0
@@ -59,6 +61,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     memory = LRUCache(countLimit: configuration.memoryCount, costLimit: configuration.memoryCost)
     self.storage = storage
     writesBehind = configuration.writing == .behind
+    newer = configuration.newer
     releasesIdle = configuration.idleTime != nil
     // What was refused to an earlier store or process stays hidden.
     if storage.isRefused { refusedAt = nextNumber() }
@@ -193,12 +196,16 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     entries[key]?.hasFailed = false
     forgetFailure(of: key)
     var cached = cached
+    if newer != nil, let old = entries[key]?.cached { cached.value = newest(old.value, cached.value) }
     if isForeign { cached = see(cached) } else { cached.version = version ?? versions.next() }
     // What others have written is no newer than a refusal: it is hidden, too.
     if !isChange { cached.writtenBy = isForeign ? 0 : number }
     install(cached, for: key)
     return cached
   }
+
+  /// The newer of two values; the second unless they have an order of their own.
+  func newest(_ old: Value, _ new: Value) -> Value { newer?(old, new) ?? new }
 
   /// Installs a value loaded from the source of truth, unless something was written since. Returns whether it installed
   /// one.
@@ -212,7 +219,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     return cached != nil
   }
 
-  private mutating func install(_ cached: CachedValue<Value>, for key: Key) {
+  mutating func install(_ cached: CachedValue<Value>, for key: Key) {
     discard(entries[key]?.cached)
     discard(all: memory.write(cached, for: key, cost: cached.cost))
     entries[key]?.cached = cached

@@ -15,8 +15,12 @@ struct GraphQLCarrier: RequestCarrier {
     self.batching = batching
     persisted =
       hasHash
-      ? PersistedQueryExchange(queries: client.graphQL.persistedQueries, hash: Session.query.sha256) { withHash in
-        try session.makeRequest(APICall(.post, on: call.client, document: .text(withHash: withHash)))
+      ? PersistedQueryExchange(
+        queries: client.graphQL.persistedQueries, hash: (call.rewritten ?? Session.query).sha256
+      ) { withHash in
+        var resent = APICall(.post, on: call.client, document: .text(withHash: withHash))
+        resent.rewritten = call.rewritten
+        return try session.makeRequest(resent)
       } : nil
   }
 

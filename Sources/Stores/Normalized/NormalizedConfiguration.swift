@@ -1,0 +1,55 @@
+public import HTTPClientCore
+public import Streams
+
+/// How a normalised store caches; see ``StoreConfiguration``, whose words these are.
+public struct NormalizedConfiguration: Sendable {
+  /// How long the response to an operation may be used; without limit by default. What other operations bring of it does
+  /// not make it younger.
+  public var freshness = Freshness()
+
+  /// Whether what is cached may be returned in the place of a request that failed with this error; by default only in an
+  /// outage. See ``StoreConfiguration/mayServeStale``.
+  public var mayServeStale: @Sendable (RequestError) -> Bool = { $0.isOutage }
+
+  /// What becomes of what is cached when a request fails with an error that is not an outage;
+  /// ``FailureEffect/standard(for:)`` by default. `remove` makes missing what the operation begins with.
+  public var effectOfFailure: @Sendable (RequestError) -> FailureEffect = { .standard(for: $0) }
+
+  /// How long an operation is not requested again after its request has failed; see ``StoreConfiguration/backoff``.
+  public var backoff: Backoff? = Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0.5)
+
+  /// How long an operation is not requested again because other operations have left something missing; ten seconds by
+  /// default. So two operations whose responses take something from each other are not requested for ever.
+  public var missPause: Duration = .seconds(10)
+
+  /// The greatest number of operations whose values are kept decoded, and whose records are retained; values of watched
+  /// operations are held in addition.
+  public var memoryCount = 1_000
+
+  /// How long the value of an operation is kept without being read: this long, or up to a quarter longer; an hour by
+  /// default, `nil` for no limit.
+  public var idleTime: Duration? = .seconds(3_600)
+
+  /// The size of the records, in bytes, from which those are dropped that no kept value was read of; 64 MiB by default.
+  public var collectionThreshold = 64 << 20
+
+  /// The clock by which ages are measured; the system's by default.
+  public var clock = StoreClock.system
+
+  /// The defaults.
+  public init() {}
+
+  /// The configuration of the store of values.
+  var ofValues: StoreConfiguration<NormalizedValue> {
+    var values = StoreConfiguration<NormalizedValue>()
+    values.freshness = freshness
+    values.mayServeStale = mayServeStale
+    values.effectOfFailure = effectOfFailure
+    values.backoff = backoff
+    values.memoryCount = memoryCount
+    values.idleTime = idleTime
+    values.clock = clock
+    values.newer = { $0.number > $1.number ? $0 : $1 }
+    return values
+  }
+}

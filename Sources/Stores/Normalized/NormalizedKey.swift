@@ -1,0 +1,149 @@
+import GraphQLClient
+import GraphQLLanguage
+import Streams
+import StrictJSON
+import SystemBase
+
+/// What a normalised store reads as one: an operation with its variables, or a fragment for one entity.
+struct NormalizedKey: Hashable, Sendable {
+  let source: any NormalizedSource
+  let name: String
+  private let variables: Variables
+  private let entity: EntityID?
+  private let hash: Int
+
+  /// The values of variables, compared by their own `==` if they have one, else as JSON.
+  ///
+  /// Unchecked, since a conditional cast cannot ask for `Sendable`: what is kept is a copy of variables that are.
+  private struct Variables: @unchecked Sendable {
+    let value: any Hashable
+
+    init(_ variables: some Encodable & Sendable, by encoder: any BodyEncoder) throws {
+      value = try variables as? any Hashable ?? JSONValue(json: encoder.encode(variables).bytes)
+    }
+  }
+
+  init<Session: GraphQLSession>(_ session: Session, by encoder: any BodyEncoder) throws {
+    try self.init(
+      SessionSource(session: session), named: session.operationName, Variables(session.variables, by: encoder), nil)
+  }
+
+  init<Value: Decodable & Sendable>(_ fragment: FragmentSource<Value>) throws {
+    try self.init(
+      fragment, named: fragment.document.text, Variables(NoVariables(), by: JSONCoder()), fragment.entity)
+  }
+
+  private init(_ source: any NormalizedSource, named name: String, _ variables: Variables, _ entity: EntityID?) throws {
+    (self.source, self.name, self.variables, self.entity) = (source, name, variables, entity)
+    var hasher = Hasher()
+    hasher.combine(source.identity)
+    hasher.combine(name)
+    hasher.combine(variables.value)
+    hasher.combine(entity)
+    hash = hasher.finalize()
+  }
+
+  private struct NoVariables: Hashable, Encodable, Sendable {}
+
+  static func == (left: NormalizedKey, right: NormalizedKey) -> Bool {
+    left.hash == right.hash && left.source.identity == right.source.identity && left.name == right.name
+      && left.entity == right.entity && AnyHashable(left.variables.value) == AnyHashable(right.variables.value)
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}
+
+/// An object of the server that is kept once: its type, and its key.
+public struct EntityID: Hashable, Sendable {
+  /// The name of its type: that of an object type, not of an interface.
+  public let type: String
+
+  /// The values of its key fields, in the order in which ``RecordSchema`` has them. A number is written as text.
+  public let key: [String]
+
+  /// Names an entity whose key has several fields.
+  public init(_ type: String, key: [String]) { (self.type, self.key) = (type, key) }
+
+  /// Names an entity by its id.
+  public init(_ type: String, id: String) { self.init(type, key: [id]) }
+}
+
+extension EntityID: CustomStringConvertible {
+  /// The type and the key, such as `User:7`.
+  public var description: String { type + ":" + key.joined(separator: "+") }
+}
+
+/// What a plan is made of, and what its JSON is decoded as.
+protocol NormalizedSource: Sendable {
+  /// Tells sources of different types apart.
+  var identity: ObjectIdentifier { get }
+  /// What the records of a fragment are read at; `nil` for an operation.
+  var entity: EntityID? { get }
+  /// The document with the fields that the cache needs.
+  func document(by schema: RecordSchema) throws -> DocumentSyntax
+  func plan(of document: DocumentSyntax, by schema: RecordSchema) throws(RecordError) -> RecordPlan
+  func variables(by encoder: any BodyEncoder) throws -> [String: JSONValue]
+  /// What the JSON of a read is for the user.
+  func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable
+  /// A cold stream of one response, which was written into the records; of a fragment, a failure.
+  func fetch(_ key: NormalizedKey, for store: NormalizedStore) -> Observable<Fetched<NormalizedValue>>
+}
+
+/// An operation.
+struct SessionSource<Session: GraphQLSession>: NormalizedSource {
+  let session: Session
+
+  var identity: ObjectIdentifier { ObjectIdentifier(Session.self) }
+  var entity: EntityID? { nil }
+
+  func document(by schema: RecordSchema) throws -> DocumentSyntax {
+    try DocumentSyntax(parsing: schema.addingKeys(to: Session.query.text))
+  }
+
+  func plan(of document: DocumentSyntax, by schema: RecordSchema) throws(RecordError) -> RecordPlan {
+    let name = document.operations.count == 1 ? nil : session.operationName
+    return try RecordPlan(document, operation: name, schema: schema)
+  }
+
+  func variables(by encoder: any BodyEncoder) throws -> [String: JSONValue] {
+    if Session.Variables.self == NoParameters.self { return [:] }
+    let json = try UndecodedSession(session).variables(by: encoder)
+    guard case .object(let members) = try JSONValue(json: json.bytes.span.bytes) else { return [:] }
+    return members
+  }
+
+  func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable {
+    try decoder.decode(Session.ResponseData.self, from: Data(json))
+  }
+
+  func fetch(_ key: NormalizedKey, for store: NormalizedStore) -> Observable<Fetched<NormalizedValue>> {
+    store.fetch(session, key)
+  }
+}
+
+/// A fragment of one entity.
+struct FragmentSource<Value: Decodable & Sendable>: NormalizedSource {
+  let document: GraphQLDocument
+  let entity: EntityID?
+
+  var identity: ObjectIdentifier { ObjectIdentifier(Value.self) }
+
+  func document(by schema: RecordSchema) throws -> DocumentSyntax {
+    try DocumentSyntax(parsing: schema.addingKeys(to: document.text))
+  }
+
+  func plan(of document: DocumentSyntax, by schema: RecordSchema) throws(RecordError) -> RecordPlan {
+    guard let first = document.fragments.first else { throw .noDefinition(nil) }
+    return try RecordPlan(document, fragment: first.name.text, schema: schema)
+  }
+
+  func variables(by encoder: any BodyEncoder) throws -> [String: JSONValue] { [:] }
+
+  func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable {
+    try decoder.decode(Value.self, from: Data(json))
+  }
+
+  func fetch(_ key: NormalizedKey, for store: NormalizedStore) -> Observable<Fetched<NormalizedValue>> {
+    .error(StoreError.notCached)
+  }
+}

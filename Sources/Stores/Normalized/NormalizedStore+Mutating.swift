@@ -1,0 +1,223 @@
+public import GraphQLClient
+import HTTPClientCore
+public import Streams
+public import StrictJSON
+import SystemBase
+
+/// What changes the server, and what a change shows until the server has answered.
+extension NormalizedStore {
+  /// A cold stream that changes something on the server. The response is written into the records: what it has of an
+  /// entity shows at once wherever the entity is shown, and no closure says where that is.
+  ///
+  ///     store.mutate(CloseIssue(variables: .init(id: "7")), optimisticResponse: ["closeIssue": ["id": "7", "state": "CLOSED"]])
+  ///
+  /// Until the response comes, the optimistic one is shown, as a layer over what the records have; layers of several
+  /// mutations end in any order. The response to a query that was sent before the mutation does not replace what the
+  /// mutation has brought. A failure, or disposing, removes the layer; a refusal means what that of a query does.
+  /// - Parameters:
+  ///   - optimisticResponse: The `data` to be shown, as JSON. `__typename` may be left out where ``RecordSchema`` knows
+  ///     the type.
+  ///   - updates: Changes what a response cannot know, such as a list that an entity is new in: once for the optimistic
+  ///     response, and once for the server's, whichever is passed. It is called without a lock held.
+  public func mutate<Session: GraphQLSession>(
+    _ session: Session, optimisticResponse: JSONValue? = nil,
+    updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)? = nil
+  ) -> Observable<Session.ResponseData> {
+    .create { [self] observer in
+      if let ending = store.perform({ $0.ending }) {
+        observer.onError(ending)
+        return Disposables.create()
+      }
+      let (change, number) = (records.withLock { $0.begin() }, store.perform { $0.nextNumber() })
+      let key: NormalizedKey
+      do {
+        key = try NormalizedKey(session, by: client.encoder)
+        if let optimisticResponse { try show(optimisticResponse, of: session, key, change, updates) }
+      } catch {
+        reject(change, error, observer)
+        return Disposables.create()
+      }
+      let request = send(session, key).first(orFail: StoreError.noResponse).subscribe(
+        onNext: { [self] response in
+          do {
+            let data = try accept(response, of: session, key, change, number, updates)
+            observer.onNext(data)
+            observer.onCompleted()
+          } catch {
+            reject(change, error, observer)
+          }
+        },
+        onError: { [self] error in reject(change, error, observer) })
+      return Disposables.create([Disposables.create { [self] in end(change) }, request])
+    }
+  }
+
+  /// Like `mutate(_:optimisticResponse:updates:)`, for data that can be written as JSON.
+  public func mutate<Session: GraphQLSession>(
+    _ session: Session, optimisticResponse: Session.ResponseData,
+    updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)? = nil
+  ) -> Observable<Session.ResponseData> where Session.ResponseData: Encodable {
+    .deferred { [self] in
+      mutate(session, optimisticResponse: try json(of: optimisticResponse), updates: updates)
+    }
+  }
+
+  /// Shows an optimistic response as a layer.
+  private func show<Session: GraphQLSession>(
+    _ response: JSONValue, of session: Session, _ key: NormalizedKey, _ change: NormalizedRecords.Change,
+    _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?
+  ) throws {
+    var plan = try plan(of: key)
+    let completed = try ResponseCompletion(plan).completed(response)
+    let json = Array(try completed.json())
+    let edits = NormalizedEdits(self, change, isOptimistic: true)
+    try edits.write { records throws(RecordError) in try records.writeOptimistic(json, of: &plan, by: change) }
+    if let updates { try updates(try client.decoder.decode(Session.ResponseData.self, from: Data(json)), edits) }
+    let steps = ValueSteps()
+    commit(in: steps) { _, changes in changes += edits.changes }
+    store.end(steps)
+  }
+
+  /// Writes the response in the place of what was shown until then.
+  private func accept<Session: GraphQLSession>(
+    _ response: GraphQLResponse<RawJSON>, of session: Session, _ key: NormalizedKey,
+    _ change: NormalizedRecords.Change, _ number: UInt64,
+    _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?
+  ) throws -> Session.ResponseData {
+    _ = try response.errors(acceptedBy: session.errorPolicy)
+    let data = try client.decoder.decode(Session.ResponseData.self, from: Data(response.data.bytes))
+    var plan = try plan(of: key)
+    let edits = NormalizedEdits(self, change, isOptimistic: false)
+    // The server has made the change: what cannot be written of it is no failure of the mutation.
+    try? edits.write { records throws(RecordError) in
+      try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
+    }
+    try? updates?(data, edits)
+    let steps = ValueSteps()
+    commit(in: steps) { records, changes in changes += edits.changes + records.end(change) }
+    if let ending = store.perform(in: steps, { state -> StoreError? in
+      state.unhide(afterSuccessOf: number)
+      return state.ending
+    }) {
+      throw ending
+    }
+    store.end(steps)
+    collectIfNeeded()
+    return data
+  }
+
+  /// Stops showing a change that the server has not made.
+  private func reject<Value>(
+    _ change: NormalizedRecords.Change, _ error: any Error, _ observer: AnyObserver<Value>
+  ) {
+    let steps = ValueSteps()
+    end(change, in: steps)
+    store.apply(error, of: nil, in: steps) { _ in observer.onError(error) }
+    store.end(steps)
+  }
+
+  /// Ends a change, and shows what is there without it.
+  func end(_ change: NormalizedRecords.Change) {
+    let steps = ValueSteps()
+    end(change, in: steps)
+    store.end(steps)
+  }
+
+  func json(of value: some Encodable) throws -> JSONValue {
+    try JSONValue(json: client.encoder.encode(value).bytes)
+  }
+}
+
+/// Changes of what is cached, which nobody sends.
+extension NormalizedStore {
+  /// Makes several changes in one step: nobody sees only some of them. The response to a query that is under way does not
+  /// replace them.
+  public func update(_ body: (NormalizedEdits) throws -> Void) rethrows {
+    let change = records.withLock { $0.begin() }
+    let edits = NormalizedEdits(self, change, isOptimistic: false)
+    let steps = ValueSteps()
+    defer {
+      commit(in: steps) { records, changes in changes += edits.changes + records.end(change) }
+      store.end(steps)
+    }
+    try body(edits)
+  }
+
+  /// Changes what is cached of an operation, if all of it is; returns whether it is. See ``NormalizedEdits/update(_:_:)``.
+  @discardableResult
+  public func update<Session: GraphQLSession>(
+    _ session: Session, _ change: (inout Session.ResponseData) throws -> Void
+  ) throws -> Bool where Session.ResponseData: Encodable {
+    var isChanged = false
+    try update { isChanged = try $0.update(session, change) }
+    return isChanged
+  }
+
+  /// Changes what is cached of a fragment, the first of a document, for one entity, if all of it is; returns whether it
+  /// is.
+  @discardableResult
+  public func update<Value: Codable & Sendable>(
+    _ type: Value.Type, _ fragment: GraphQLDocument, of entity: EntityID, _ change: (inout Value) throws -> Void
+  ) throws -> Bool {
+    var isChanged = false
+    try update { isChanged = try $0.update(type, fragment, of: entity, change) }
+    return isChanged
+  }
+
+  /// Writes the `data` of a response that has come by another way, such as a push, or a file.
+  public func receive<Session: GraphQLSession>(_ response: JSONValue, of session: Session) throws {
+    try update { try $0.write(response, of: session) }
+  }
+
+  /// The results of a subscription, which are written on their way, before observers get them.
+  public func follow<Session: GraphQLSubscription>(_ session: Session) -> Observable<LiveEvent<Session.ResponseData>> {
+    .deferred { [self] in
+      let key = try NormalizedKey(session, by: client.encoder)
+      let undecoded = UndecodedSession(session, rewritten: try document(of: key).rewritten)
+      return undecoded.subscribe(on: client).map { [self] event in
+        guard case .value(let response) = event else { return try event.map { _ in throw StoreError.noResponse } }
+        _ = try response.errors(acceptedBy: session.errorPolicy)
+        var plan = try plan(of: key)
+        try update { edits in
+          try edits.write { records throws(RecordError) in
+            try records.write(
+              response.data.bytes, of: &plan, errors: response.recordErrors, by: edits.change)
+          }
+        }
+        return .value(try client.decoder.decode(Session.ResponseData.self, from: Data(response.data.bytes)))
+      }
+    }
+  }
+
+  /// Marks what is cached of an operation as out of date: it is requested again for those who watch it by a policy that
+  /// uses the network.
+  public func invalidate(_ session: some GraphQLSession) throws {
+    let key = try NormalizedKey(session, by: client.encoder)
+    records.withLock { $0.invalidate(key) }
+    store.invalidate(key)
+  }
+
+  /// Removes the fields of an entity, or one of them, whose name has its arguments as `comments(first:10)`. Operations that
+  /// have read them keep their last value, stale, and those that are watched are requested again.
+  public func invalidate(_ entity: EntityID, field: String? = nil) {
+    update { $0.invalidate(entity, field: field) }
+  }
+
+  /// Removes everything. Requests in flight continue, and their responses are not kept.
+  public func clear() async throws {
+    records.withLock { $0.removeAll(now: store.clock.now) }
+    try await store.clear()
+  }
+
+  /// Ends the store because its account ends; see ``Store/signOut()``.
+  public func signOut() async throws {
+    records.withLock { $0.removeAll(now: store.clock.now) }
+    try await store.signOut()
+  }
+
+  /// Ends the store; see ``Store/close()``.
+  public func close() async {
+    await store.close()
+    records.withLock { $0.removeAll(now: store.clock.now) }
+  }
+}

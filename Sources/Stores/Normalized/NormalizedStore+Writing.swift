@@ -1,0 +1,176 @@
+import GraphQLClient
+import HTTPClientCore
+import Streams
+import StrictJSON
+import SystemBase
+
+/// How responses get into the records, and from there to everyone who has read what they changed.
+extension NormalizedStore {
+  typealias ValueSteps = Steps<NormalizedKey, NormalizedValue>
+
+  /// A cold stream of the response to an operation, for the store of values: it is written into the records, and read
+  /// from them again.
+  func fetch<Session: GraphQLSession>(
+    _ session: Session, _ key: NormalizedKey
+  ) -> Observable<Fetched<NormalizedValue>> {
+    .create { [self] observer in
+      let change = records.withLock { $0.begin() }
+      let subscription = send(session, key).subscribe(
+        onNext: { [self] response in
+          // The others' values are there before this operation's watchers see theirs, and are shown after that.
+          let steps = ValueSteps()
+          defer { store.end(steps) }
+          do {
+            let fetched = try receive(response, of: session, key, change, in: steps)
+            observer.onNext(fetched)
+            observer.onCompleted()
+          } catch {
+            end(change, in: steps)
+            observer.onError(error)
+          }
+        },
+        onError: { [self] error in
+          let steps = ValueSteps()
+          end(change, in: steps)
+          removeRefused(key, error, in: steps)
+          observer.onError(error)
+          store.end(steps)
+        })
+      return Disposables.create([
+        subscription,
+        Disposables.create { [self] in
+          let steps = ValueSteps()
+          end(change, in: steps)
+          store.end(steps)
+        },
+      ])
+    }
+  }
+
+  /// Sends an operation, with what the cache needs added to its document.
+  func send<Session: GraphQLSession>(_ session: Session, _ key: NormalizedKey) -> Observable<GraphQLResponse<RawJSON>> {
+    .deferred { [self] in
+      client.send(UndecodedSession(session, rewritten: try document(of: key).rewritten), method: .post)
+    }
+  }
+
+  /// Writes a response, ends its request, and returns what is cached of its operation then.
+  private func receive<Session: GraphQLSession>(
+    _ response: GraphQLResponse<RawJSON>, of session: Session, _ key: NormalizedKey,
+    _ change: NormalizedRecords.Change, in steps: ValueSteps
+  ) throws -> Fetched<NormalizedValue> {
+    let errors = try response.errors(acceptedBy: session.errorPolicy)
+    let now = store.clock.now
+    var plan = try plan(of: key)
+    let reading = try commit(in: steps, except: errors.isEmpty ? key : nil) { records, changes in
+      // What was removed since is not brought back.
+      guard change.epoch == records.epoch else { return NormalizedRecords.Reading?.none }
+      do {
+        changes += try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
+      } catch RecordError.mismatch {
+        // The session's own type decides whether the response can be read.
+        changes += records.end(change)
+        return nil
+      }
+      changes += records.end(change)
+      if response.errors.isEmpty { records.noteResponse(of: key, at: now) }
+      return try records.read(key, plan)
+    }
+    collectIfNeeded()
+    if let reading, let json = reading.json {
+      let held = store.state.withLock { $0.held(key) }
+      let isHeld = held.map { $0.value.number == reading.number } ?? false
+      return Fetched(try isHeld ? held?.value ?? value(of: reading, json) : value(of: reading, json), errors: errors)
+    }
+    let value = NormalizedValue(
+      value: try client.decoder.decode(Session.ResponseData.self, from: Data(response.data.bytes)),
+      number: reading?.number ?? 0, isOptimistic: false, lease: reading?.lease)
+    return Fetched(value, errors: errors)
+  }
+
+  /// Ends a change that has brought nothing.
+  func end(_ change: NormalizedRecords.Change, in steps: ValueSteps) {
+    commit(in: steps) { records, changes in changes += records.end(change) }
+  }
+
+  /// Makes missing what an operation begins with that the server has refused, if that is what the failure means.
+  private func removeRefused(_ key: NormalizedKey, _ error: any Error, in steps: ValueSteps) {
+    let failure = RequestError(wrapping: error)
+    if configuration.mayServeStale(failure) { return }
+    switch configuration.effectOfFailure(failure) {
+    case .keep, .hideAll: break
+    case .remove:
+      guard var plan = try? plan(of: key) else { return }
+      commit(in: steps, except: key) { records, changes in
+        changes += (try? records.removeRoot(of: &plan)) ?? []
+      }
+    case .removeAll: records.withLock { $0.removeAll(now: store.clock.now) }
+    }
+  }
+
+  // MARK: Showing
+
+  /// Changes the records in one step, then shows everyone who has read what was changed what has become of it.
+  /// - Parameters:
+  ///   - key: Whose value the caller shows.
+  ///   - change: Adds the fields that it changes.
+  func commit<Result: Sendable>(
+    in steps: ValueSteps, except key: NormalizedKey? = nil,
+    _ change: (inout NormalizedRecords, inout [RecordChange]) throws -> Result
+  ) rethrows -> Result {
+    let (result, readings, unwatched) = try records.withLockUnchecked { records in
+      var changes: [RecordChange] = []
+      let result = try change(&records, &changes)
+      let (readings, unwatched) = records.readTouched(by: changes) { key in
+        store.state.withLock { $0.isInUse(key) }
+      }
+      return (result, readings, unwatched)
+    }
+    for reading in readings where reading.key != key { project(reading, in: steps) }
+    for key in unwatched where !store.perform(in: steps, { $0.drop(key) }) {
+      // It has come into use meanwhile.
+      if let reading = try? read(key) { project(reading, in: steps) }
+    }
+    return result
+  }
+
+  /// Shows what the records have for a key.
+  func project(_ reading: NormalizedRecords.Reading, in steps: ValueSteps? = nil) {
+    let key = reading.key
+    if let json = reading.json, let value = try? value(of: reading, json) {
+      var made = CachedValue(value, writtenAt: reading.freshness.writtenAt)
+      made.isInvalidated = reading.freshness.isInvalidated
+      store.perform(in: steps) { [made] in $0.project(value, for: key, made: made) }
+    } else if store.state.withLock({ $0.held(key) != nil }) {
+      let now = store.clock.now
+      let requests = records.withLock { $0.mayRequestMissing(key, now: now, pause: configuration.missPause) }
+      store.perform(in: steps) { $0.lose(key, requests: requests) }
+    }
+  }
+}
+
+extension GraphQLResponse {
+  /// The errors as a store takes them; throws what the policy does not accept.
+  func errors(acceptedBy policy: GraphQLErrorPolicy) throws -> [any Error] {
+    guard let error else { return [] }
+    switch policy {
+    case .none: throw error
+    case .ignore: return []
+    case .all: return [error]
+    }
+  }
+
+  /// The paths of the errors, for the records.
+  var recordErrors: [RecordErrorPath] {
+    errors.map { error in
+      let steps = error.path.map { element in
+        switch element {
+        case .key(let key): RecordStep.key(key)
+        case .index(let index): RecordStep.index(index)
+        }
+      }
+      // A path is kept up to a length: an error whose path is as long may be anywhere below.
+      return RecordErrorPath(steps, isCut: steps.isEmpty || steps.count >= 32)
+    }
+  }
+}

@@ -1,0 +1,263 @@
+public import GraphQLClient
+import GraphQLLanguage
+import HTTPClientCore
+public import Streams
+import StrictJSON
+import SystemBase
+
+/// The responses of a server's operations, taken apart into its objects: what one operation brings shows at once in all
+/// others that have the same object.
+///
+///     let store = NormalizedStore(client, schema: RecordSchema(schemaText))
+///     store.stream(GetIssue(variables: .init(id: "7")), .cacheAndNetwork)   // snapshots, for as long as you subscribe
+///     store.get(GetIssues(), .cacheFirst)                                   // one snapshot
+///     store.mutate(CloseIssue(variables: .init(id: "7")))                   // shows in both
+///
+/// It stands beside ``Store``, with the same policies, snapshots, freshness and errors; a `Store` keeps responses whole,
+/// by key, and so is for REST, and for what has no identity. Operations are sessions as users write or generate them:
+/// `__typename` and the key fields that ``RecordSchema`` knows are added to their documents, and their types do not see
+/// them. An object with a key is kept once; one without is a part of what it is in.
+///
+/// One store serves one account. A response that comes after ``clear()`` or ``signOut()``, and was requested before, is
+/// not kept. Thread-safe; streams call back as those of a `Store` do.
+public final class NormalizedStore: Sendable {
+  let client: APIClient
+  let configuration: NormalizedConfiguration
+  let schema: RecordSchema
+  let records: Locked<NormalizedRecords>
+  private let documents = Locked<[DocumentKey: Document]>([:])
+  private let requests: Requests
+  /// Policies, watchers, requests and back-off: of values that are read from the records.
+  let store: Store<NormalizedKey, NormalizedValue>
+  let collection = Locked(Collection())
+
+  /// Makes a store.
+  /// - Parameters:
+  ///   - client: Sends the operations.
+  ///   - schema: What is known of the server's types.
+  ///   - configuration: How long responses may be used, and what failures mean.
+  public init(
+    _ client: APIClient, schema: RecordSchema = RecordSchema(),
+    configuration: NormalizedConfiguration = NormalizedConfiguration()
+  ) {
+    self.client = client
+    self.schema = schema
+    self.configuration = configuration
+    records = Locked(NormalizedRecords(schema, now: configuration.clock.now))
+    let requests = Requests()
+    self.requests = requests
+    store = Store(
+      .ofPartial { key in requests.fetch(key) }, configuration: configuration.ofValues)
+    requests.setStore(self)
+  }
+
+  /// The store's own requests, which do not keep it alive.
+  private final class Requests: Sendable {
+    private struct Reference: Sendable { weak var store: NormalizedStore? }
+    private let reference = Locked(Reference())
+
+    func setStore(_ store: NormalizedStore) { reference.withLock { $0.store = store } }
+
+    func fetch(_ key: NormalizedKey) -> Observable<Fetched<NormalizedValue>> {
+      guard let store = reference.withLock({ $0.store }) else { return .error(StoreError.closed) }
+      return key.source.fetch(key, for: store)
+    }
+  }
+
+  // MARK: Documents
+
+  private struct DocumentKey: Hashable, Sendable {
+    let identity: ObjectIdentifier
+    let name: String
+  }
+
+  /// What is made once of a session's document.
+  struct Document: Sendable {
+    let rewritten: GraphQLDocument
+    let plan: RecordPlan
+  }
+
+  /// A session's document with what is added to it, and its plan.
+  func document(of key: NormalizedKey) throws -> Document {
+    let name = DocumentKey(identity: key.source.identity, name: key.name)
+    if let known = documents.withLock({ $0[name] }) { return known }
+    let syntax = try key.source.document(by: schema)
+    let made = Document(
+      rewritten: GraphQLDocument(rewritten: syntax.source), plan: try key.source.plan(of: syntax, by: schema))
+    documents.withLock { $0[name] = made }
+    return made
+  }
+
+  /// The plan of a key with the values of its variables.
+  func plan(of key: NormalizedKey) throws -> PreparedPlan {
+    PreparedPlan(try document(of: key).plan, variables: try key.source.variables(by: client.encoder))
+  }
+}
+
+// MARK: - Reading
+
+extension NormalizedStore {
+  /// A live stream of an operation: a snapshot at once, then one for each change of what it has read, whichever operation
+  /// has brought that. It never fails, and completes when the store is closed or its account signed out; failures are in
+  /// the snapshots. See ``Store/stream(_:_:context:)``.
+  ///
+  /// If a change leaves something missing, the last value stays, stale, and policies that use the network request it
+  /// again.
+  public func stream<Session: GraphQLSession>(
+    _ session: Session, _ policy: FetchPolicy = .cacheFirst, context: ReadContext = ReadContext()
+  ) -> Observable<Snapshot<Session.ResponseData>> {
+    .deferred { [self] in
+      let key = try NormalizedKey(session, by: client.encoder)
+      return stream(key, policy, context)
+    }
+  }
+
+  /// A live stream of an operation's values only. It makes no request, never fails, and completes as
+  /// ``stream(_:_:context:)`` does.
+  public func values<Session: GraphQLSession>(_ session: Session) -> Observable<Session.ResponseData> {
+    .deferred { [self] in values(try NormalizedKey(session, by: client.encoder)) }
+  }
+
+  /// A cold stream of one snapshot, by a policy; see ``Store/get(_:_:context:)``. An operation that was never requested
+  /// is read, too, if other operations have brought all of it; its age is then that of the oldest they may have.
+  public func get<Session: GraphQLSession>(
+    _ session: Session, _ policy: FetchPolicy = .cacheFirst, context: ReadContext = ReadContext()
+  ) -> Observable<Snapshot<Session.ResponseData>> {
+    .deferred { [self] in
+      let key = try NormalizedKey(session, by: client.encoder)
+      guard policy.cacheRead != .never else { return store.read(key, policy, context).map(Self.typed) }
+      let now = store.clock.now
+      if policy.cacheRead == .beforeNetworkFetch,
+        let (state, isStale) = store.state.withLock({ $0.recall(key, policy: policy, now: now) })
+      {
+        return .just(Self.typed(state.snapshot(state.rendered(), isStale: isStale, now: now)))
+      }
+      load(key)
+      return store.read(key, policy, context).map(Self.typed)
+    }
+  }
+
+  /// A cold stream of one value: the cached one if it is fresh, else the network's.
+  public func cached<Session: GraphQLSession>(
+    _ session: Session, context: ReadContext = ReadContext()
+  ) -> Observable<Session.ResponseData> {
+    get(session, .cacheFirst, context: context).compactMap(\.value)
+  }
+
+  /// A cold stream of one complete value from the network; see ``Store/fresh(_:context:)``.
+  public func fresh<Session: GraphQLSession>(
+    _ session: Session, context: ReadContext = ReadContext()
+  ) -> Observable<Session.ResponseData> {
+    get(session, .networkOnly, context: context).compactMap { snapshot in
+      if let error = snapshot.errors.first { throw error }
+      return snapshot.value
+    }
+  }
+
+  /// What is cached of an operation; `nil` if something is missing. Makes no request, and does not count as a read.
+  public func peek<Session: GraphQLSession>(_ session: Session) -> Snapshot<Session.ResponseData>? {
+    guard let key = try? NormalizedKey(session, by: client.encoder) else { return nil }
+    return peek(key).map(Self.typed)
+  }
+
+  /// The path of the first field that is missing to read an operation, such as `issue.title`; `nil` if nothing is.
+  public func missingPath(of session: some GraphQLSession) -> String? {
+    guard let key = try? NormalizedKey(session, by: client.encoder), let reading = try? read(key) else { return "" }
+    return reading.json == nil ? reading.missing.map(\.description).joined(separator: ".") : nil
+  }
+
+  /// What is cached of a fragment, the first of a document, for one entity; `nil` if something is missing.
+  public func peek<Value: Decodable & Sendable>(
+    _ type: Value.Type, _ fragment: GraphQLDocument, of entity: EntityID
+  ) -> Snapshot<Value>? {
+    guard let key = try? NormalizedKey(FragmentSource<Value>(document: fragment, entity: entity)) else { return nil }
+    return peek(key).map(Self.typed)
+  }
+
+  /// A live stream of a fragment's values, the first of a document, for one entity: the cached one, then each new one. It
+  /// makes no request, never fails, and completes as ``stream(_:_:context:)`` does.
+  public func values<Value: Decodable & Sendable>(
+    _ type: Value.Type, _ fragment: GraphQLDocument, of entity: EntityID
+  ) -> Observable<Value> {
+    .deferred { [self] in
+      values(try NormalizedKey(FragmentSource<Value>(document: fragment, entity: entity)))
+    }
+  }
+
+  // MARK: Keys
+
+  private func stream<Value>(
+    _ key: NormalizedKey, _ policy: FetchPolicy, _ context: ReadContext
+  ) -> Observable<Snapshot<Value>> {
+    holding(key) { [store] in store.stream(key, policy, context: context).map(Self.typed) }
+  }
+
+  private func values<Value>(_ key: NormalizedKey) -> Observable<Value> {
+    holding(key) { [store] in
+      store.stream(key, .cacheOnly)
+        .compactMap(\.value)
+        .distinctUntilChanged { $0.number == $1.number }
+        .compactMap { $0.value as? Value }
+    }
+  }
+
+  private func peek(_ key: NormalizedKey) -> Snapshot<NormalizedValue>? {
+    load(key)
+    return store.peek(key)
+  }
+
+  /// A stream during which a key's changes are noticed, also while something is missing.
+  private func holding<Element>(
+    _ key: NormalizedKey, _ stream: @escaping @Sendable () -> Observable<Element>
+  ) -> Observable<Element> {
+    .create { [self] observer in
+      store.perform { $0.acquire(key) }
+      let lease = load(key)
+      let subscription = stream().subscribe(observer)
+      return Disposables.create([
+        subscription,
+        Disposables.create { [store] in
+          withExtendedLifetime(lease) {}
+          store.perform { $0.release(key) }
+        },
+      ])
+    }
+  }
+
+  private static func typed<Value>(_ snapshot: Snapshot<NormalizedValue>) -> Snapshot<Value> {
+    var typed = Snapshot(
+      value: snapshot.value?.value as? Value,
+      source: snapshot.value?.isOptimistic == true ? .optimistic : snapshot.source, age: snapshot.age,
+      isStale: snapshot.isStale, isPartial: snapshot.isPartial, errors: snapshot.errors,
+      isFetching: snapshot.isFetching)
+    typed.stamp = snapshot.stamp
+    return typed
+  }
+
+  /// Reads a key from the records, if memory has no value of it. Returns what keeps its dependencies.
+  @discardableResult
+  func load(_ key: NormalizedKey) -> ReadLease? {
+    // In use, so that a change that comes meanwhile is projected onto what is read here.
+    let held = store.perform { state -> CachedValue<NormalizedValue>? in
+      state.acquire(key)
+      return state.held(key)
+    }
+    defer { store.perform { $0.release(key) } }
+    if let held { return held.value.lease }
+    guard let reading = try? read(key) else { return nil }
+    project(reading)
+    return reading.lease
+  }
+
+  func read(_ key: NormalizedKey) throws -> NormalizedRecords.Reading {
+    let plan = try plan(of: key)
+    return try records.withLock { try $0.read(key, plan) }
+  }
+
+  /// Decodes what the records gave.
+  func value(of reading: NormalizedRecords.Reading, _ json: [UInt8]) throws -> NormalizedValue {
+    NormalizedValue(
+      value: try reading.key.source.value(of: json, by: client.decoder), number: reading.number,
+      isOptimistic: reading.isOptimistic, lease: reading.lease)
+  }
+}

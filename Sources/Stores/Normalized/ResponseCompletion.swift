@@ -1,0 +1,115 @@
+import GraphQLLanguage
+import StrictJSON
+
+/// Adds to data that were made here, in a user's types, what only a server's response has: `__typename`, keys, and what
+/// the types leave out.
+struct ResponseCompletion {
+  private let plan: RecordPlan
+  private let variables: RecordVariables
+
+  init(_ plan: PreparedPlan) { (self.plan, variables) = (plan.plan, plan.variables) }
+
+  /// The data of a response, complete as far as the schema knows.
+  func completed(_ data: JSONValue) throws(RecordError) -> JSONValue {
+    try completed(data, before: nil, in: nil, [0], type: plan.rootType, name: "data")
+  }
+
+  /// Edited data, complete by what they were before.
+  /// - Parameters:
+  ///   - before: The data as the user's type had them.
+  ///   - read: The data as the records had them.
+  func completed(_ data: JSONValue, before: JSONValue, in read: JSONValue) throws(RecordError) -> JSONValue {
+    try completed(data, before: before, in: read, [0], type: plan.rootType, name: "data")
+  }
+
+  /// - Parameter type: The type that the schema says a field has; `nil` if it does not know.
+  private func completed(
+    _ data: JSONValue, before: JSONValue?, in read: JSONValue?, _ sets: [Int], type: String?, name: String
+  ) throws(RecordError) -> JSONValue {
+    switch data {
+    case .object(let members):
+      return try completed(members, before: before?.members, in: read?.members, sets, type: type, name: name)
+    case .array(let elements):
+      return try completed(elements, before: before?.elements, in: read?.elements, sets, type: type, name: name)
+    default: return data
+    }
+  }
+
+  private func completed(
+    _ data: [String: JSONValue], before: [String: JSONValue]?, in read: [String: JSONValue]?, _ sets: [Int],
+    type: String?, name: String
+  ) throws(RecordError) -> JSONValue {
+    var members = data
+    let groups = groups(sets)
+    let typename = groups.first { $0.fields[0].name == "__typename" }?.key
+    let ownType = typename.flatMap { (data[$0] ?? read?[$0])?.stringValue } ?? type.flatMap(objectType)
+    if let typename {
+      guard let ownType else { throw .unknownType(field: name) }
+      members[typename] = .string(ownType)
+    }
+    for group in groups where group.key != typename {
+      guard let value = data[group.key] else {
+        // An optional that is `nil` is not written: it is null if it was something before.
+        if before?[group.key] != nil { members[group.key] = .null } else { members[group.key] = read?[group.key] }
+        continue
+      }
+      if group.sets.isEmpty { continue }
+      let declared = ownType.flatMap { plan.schema.fieldTypes[$0]?[group.fields[0].name] }
+      members[group.key] = try completed(
+        value, before: before?[group.key], in: read?[group.key], group.sets, type: declared, name: group.key)
+    }
+    return .object(members)
+  }
+
+  private func completed(
+    _ data: [JSONValue], before: [JSONValue]?, in read: [JSONValue]?, _ sets: [Int], type: String?, name: String
+  ) throws(RecordError) -> JSONValue {
+    let groups = groups(sets)
+    let typename = groups.first { $0.fields[0].name == "__typename" }?.key
+    let types = Set((read ?? []).compactMap { element in typename.flatMap { element.members?[$0]?.stringValue } })
+    let usual = types.count == 1 ? types.first : type
+    var places: [JSONValue: Int] = [:]
+    for (place, element) in (before ?? []).enumerated().reversed() {
+      places[identity(of: element, groups, types.union(usual.map { [$0] } ?? []))] = place
+    }
+    var elements: [JSONValue] = []
+    for (index, element) in data.enumerated() {
+      let identity = identity(of: element, groups, types.union(usual.map { [$0] } ?? []))
+      // Without a key, an element that was changed is the one at its place.
+      let isInPlace = identity == element && data.count == before?.count
+      let place = places[identity] ?? (isInPlace ? index : nil)
+      elements.append(
+        try completed(
+          element, before: place.flatMap { before?[$0] }, in: place.flatMap { read?[$0] }, sets, type: usual,
+          name: name))
+    }
+    return .array(elements)
+  }
+
+  /// What tells an element of a list from the others: its key, or itself if it has none.
+  private func identity(of element: JSONValue, _ groups: [Selections.Group], _ types: Set<String>) -> JSONValue {
+    guard let members = element.members else { return element }
+    let fields = types.isEmpty ? plan.schema.defaultKey : types.sorted().flatMap(plan.schema.key)
+    var key: [String: JSONValue] = [:]
+    for field in fields {
+      guard let group = groups.first(where: { $0.fields[0].name == field }), let value = members[group.key] else {
+        return element
+      }
+      key[field] = value
+    }
+    return key.isEmpty ? element : .object(key)
+  }
+
+  private func groups(_ sets: [Int]) -> [Selections.Group] {
+    plan.selections.collect(sets) { variables.allow($0.conditions) }
+  }
+
+  /// The type, if objects can be of it.
+  private func objectType(_ type: String) -> String? { plan.schema.possibleTypes[type] == nil ? type : nil }
+}
+
+extension JSONValue {
+  fileprivate var members: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
+
+  fileprivate var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import GraphQLClient
+import HTTPClientCore
+import StoresTestSupport
+import Streams
+import StreamsTesting
+import StrictJSON
+
+@testable import Stores
+
+/// A server that a test answers for, request by request, behind a client.
+final class QuietServer: HTTPTransport {
+  struct Request: Sendable {
+    let request: HTTPRequest
+    let observer: AnyObserver<HTTPResponsePart>
+    let isCancelled: Mutable<Bool>
+
+    /// The name of the operation.
+    var name: String { request.operationName }
+
+    /// The document that was sent.
+    var document: String {
+      guard let body = request.body, case .object(let members)? = try? JSONValue(json: body.bytes) else { return "" }
+      return members["query"]?.stringValue ?? ""
+    }
+
+    func answer(_ json: String, status: Int = 200) {
+      let response = HTTPResponse(
+        status: status, headers: ["Content-Type": "application/json"], body: Data(json.utf8))
+      for part in response.parts { observer.onNext(part) }
+      observer.onCompleted()
+    }
+
+    /// Answers with data.
+    func data(_ json: String) { answer("{\"data\": \(json)}") }
+
+    func fail() { observer.onError(RequestError(.connectionLost, "gone")) }
+  }
+
+  let requests = Mutable<[Request]>([])
+
+  func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    .create { observer in
+      let request = Request(request: request, observer: observer, isCancelled: Mutable(false))
+      self.requests.update { $0.append(request) }
+      return Disposables.create { request.isCancelled.update { $0 = true } }
+    }
+  }
+
+  var count: Int { requests.value.count }
+
+  /// The latest request.
+  var last: Request { requests.value[count - 1] }
+
+  subscript(index: Int) -> Request { requests.value[index] }
+}
+
+/// A store over a quiet server, in virtual time.
+struct NormalizedWorld {
+  let server = QuietServer()
+  let time = TestScheduler()
+  let store: NormalizedStore
+
+  static let schema = """
+    type Query { issue(id: ID!): Issue issues(first: Int): [Issue!]! viewer: User node(id: ID!): Node }
+    type Mutation { close(id: ID!): Issue rename(id: ID!, title: String!): Issue add(title: String!): Issue }
+    type Subscription { closed: Issue }
+    interface Node { id: ID! }
+    type Issue implements Node { id: ID! title: String state: String author: User labels: [Label!] }
+    type User implements Node { id: ID! name: String email: String }
+    type Label { text: String }
+    """
+
+  init(_ change: (inout NormalizedConfiguration) -> Void = { _ in }) throws {
+    var configuration = NormalizedConfiguration()
+    configuration.clock = .scheduler(time, start: StoreTime(microseconds: 1_000_000))
+    change(&configuration)
+    let client = try APIClient(baseURL: URL(string: "http://127.0.0.1/graphql")!, transport: server)
+    store = NormalizedStore(client, schema: try RecordSchema(Self.schema), configuration: configuration)
+  }
+}
+
+struct GetIssue: GraphQLSession {
+  struct Variables: Encodable, Hashable, Sendable { let id: String }
+  struct ResponseData: Codable, Hashable, Sendable, CustomStringConvertible {
+    struct Issue: Codable, Hashable, Sendable {
+      var id: String
+      var title: String?
+      var state: String?
+    }
+    var issue: Issue?
+    var description: String { issue.map { "\($0.id) \($0.title ?? "-") \($0.state ?? "-")" } ?? "none" }
+  }
+  static let query: GraphQLDocument = "query getIssue($id: ID!) { issue(id: $id) { id title state } }"
+  let variables: Variables
+  var errorPolicy = GraphQLErrorPolicy.none
+
+  init(_ id: String, errorPolicy: GraphQLErrorPolicy = .none) {
+    (variables, self.errorPolicy) = (Variables(id: id), errorPolicy)
+  }
+}
+
+struct GetIssues: GraphQLSession {
+  /// Without ids: the cache needs none in a user's type.
+  struct ResponseData: Codable, Hashable, Sendable, CustomStringConvertible {
+    struct Issue: Codable, Hashable, Sendable { var title: String? }
+    var issues: [Issue]
+    var description: String { issues.map { $0.title ?? "-" }.joined(separator: ",") }
+  }
+  static let query: GraphQLDocument = "query getIssues { issues(first: 2) { title } }"
+}
+
+struct GetIssuesWithIDs: GraphQLSession {
+  struct ResponseData: Codable, Hashable, Sendable, CustomStringConvertible {
+    struct Issue: Codable, Hashable, Sendable {
+      var id: String
+      var title: String?
+    }
+    var issues: [Issue]
+    var description: String { issues.map { "\($0.id):\($0.title ?? "-")" }.joined(separator: ",") }
+  }
+  static let query: GraphQLDocument = "query withIDs { issues(first: 2) { id title } }"
+}
+
+struct RenameIssue: GraphQLSession {
+  struct Variables: Encodable, Hashable, Sendable { let id: String, title: String }
+  struct ResponseData: Codable, Hashable, Sendable {
+    struct Issue: Codable, Hashable, Sendable {
+      var id: String
+      var title: String?
+    }
+    var rename: Issue?
+  }
+  static let query: GraphQLDocument = """
+    mutation rename($id: ID!, $title: String!) { rename(id: $id, title: $title) { id title } }
+    """
+  let variables: Variables
+
+  init(_ id: String, _ title: String) { variables = Variables(id: id, title: title) }
+}
+
+/// Data of `GetIssue`.
+func issue(_ id: String, _ title: String, _ state: String = "OPEN") -> String {
+  #"{"issue": {"__typename": "Issue", "id": "\#(id)", "title": "\#(title)", "state": "\#(state)"}}"#
+}
+
+/// Data of `GetIssues`.
+func issues(_ issues: (id: String, title: String)...) -> String {
+  let elements = issues.map { #"{"__typename": "Issue", "id": "\#($0.id)", "title": "\#($0.title)"}"# }
+  return #"{"issues": [\#(elements.joined(separator: ", "))]}"#
+}
+
+/// Data of `RenameIssue`.
+func renamed(_ id: String, _ title: String) -> String {
+  #"{"rename": {"__typename": "Issue", "id": "\#(id)", "title": "\#(title)"}}"#
+}
