@@ -62,7 +62,7 @@ extension NormalizedStore {
     let errors = try response.errors(acceptedBy: session.errorPolicy)
     let now = store.clock.now
     var plan = try plan(of: key)
-    let reading = try commit(in: steps, except: errors.isEmpty ? key : nil) { records, changes in
+    let reading = try commit(in: steps, except: key) { records, changes in
       // What was removed since is not brought back.
       guard change.epoch == records.epoch else { return NormalizedRecords.Reading?.none }
       do {
@@ -78,6 +78,8 @@ extension NormalizedStore {
     }
     collectIfNeeded()
     if let reading, let json = reading.json {
+      // A response with errors replaces no complete value, but what it has brought is in the records.
+      if !errors.isEmpty { project(reading, in: steps) }
       let held = store.state.withLock { $0.held(key) }
       let isHeld = held.map { $0.value.number == reading.number } ?? false
       return Fetched(try isHeld ? held?.value ?? value(of: reading, json) : value(of: reading, json), errors: errors)

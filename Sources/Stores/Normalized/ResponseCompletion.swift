@@ -2,7 +2,7 @@ import GraphQLLanguage
 import StrictJSON
 
 /// Adds to data that were made here, in a user's types, what only a server's response has: `__typename`, keys, and what
-/// the types leave out.
+/// the types leave out; and takes away what was not changed.
 struct ResponseCompletion {
   private let plan: RecordPlan
   private let variables: RecordVariables
@@ -47,10 +47,24 @@ struct ResponseCompletion {
       guard let ownType else { throw .unknownType(field: name) }
       members[typename] = .string(ownType)
     }
+    let key = keys(of: ownType, groups)
+    let isEntity = sets == [0] || key.map { $0.allSatisfy { (data[$0] ?? read?[$0]) != nil } } ?? false
+    let isOther = key.map { $0.contains { data[$0] != nil && before?[$0] != nil && data[$0] != before?[$0] } } ?? false
+    let (before, read) = isOther ? (nil, nil) : (before, read)
     for group in groups where group.key != typename {
+      let isKey = key?.contains(group.key) ?? false
       guard let value = data[group.key] else {
         // An optional that is `nil` is not written: it is null if it was something before.
-        if before?[group.key] != nil { members[group.key] = .null } else { members[group.key] = read?[group.key] }
+        if before?[group.key] != nil {
+          members[group.key] = .null
+        } else if isKey || !isEntity {
+          members[group.key] = read?[group.key]
+        }
+        continue
+      }
+      // What was not changed is not written: the response to a request in flight may have it newer.
+      if isEntity, !isKey, value == before?[group.key] {
+        members[group.key] = nil
         continue
       }
       if group.sets.isEmpty { continue }
@@ -89,15 +103,22 @@ struct ResponseCompletion {
   /// What tells an element of a list from the others: its key, or itself if it has none.
   private func identity(of element: JSONValue, _ groups: [Selections.Group], _ types: Set<String>) -> JSONValue {
     guard let members = element.members else { return element }
-    let fields = types.isEmpty ? plan.schema.defaultKey : types.sorted().flatMap(plan.schema.key)
-    var key: [String: JSONValue] = [:]
-    for field in fields {
-      guard let group = groups.first(where: { $0.fields[0].name == field }), let value = members[group.key] else {
-        return element
+    let keys = types.isEmpty ? [self.keys(of: nil, groups)] : types.sorted().map { self.keys(of: $0, groups) }
+    var identity: [String: JSONValue] = [:]
+    for key in keys {
+      for name in key ?? [] {
+        guard let value = members[name] else { return element }
+        identity[name] = value
       }
-      key[field] = value
     }
-    return key.isEmpty ? element : .object(key)
+    return identity.isEmpty ? element : .object(identity)
+  }
+
+  /// The names in the response of a type's key; `nil` if they are not all selected, or if it has none.
+  private func keys(of type: String?, _ groups: [Selections.Group]) -> [String]? {
+    let fields = type.map(plan.schema.key) ?? plan.schema.defaultKey
+    let names = fields.compactMap { field in groups.first { $0.fields[0].name == field }?.key }
+    return names.count == fields.count && !names.isEmpty ? names : nil
   }
 
   private func groups(_ sets: [Int]) -> [Selections.Group] {

@@ -1,6 +1,7 @@
 import GraphQLClient
 import StoresTestSupport
 import Streams
+import StreamsTesting
 import Testing
 
 @testable import Stores

@@ -16,7 +16,7 @@ final class QuietServer: HTTPTransport {
     let isCancelled: Mutable<Bool>
 
     /// The name of the operation.
-    var name: String { request.operationName }
+    var name: String { request.operationName ?? "" }
 
     /// The document that was sent.
     var document: String {

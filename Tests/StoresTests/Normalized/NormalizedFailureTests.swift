@@ -1,0 +1,196 @@
+import Foundation
+import GraphQLClient
+import HTTPClientCore
+import StoresTestSupport
+import Streams
+import StreamsTesting
+import StrictJSON
+import SystemBase
+import Testing
+
+@testable import Stores
+
+/// What goes wrong: partial responses, misses, refusals, and the end of an account.
+@Suite struct NormalizedFailureTests {
+  private let partial = """
+    {"data": {"issue": {"__typename": "Issue", "id": "1", "title": null, "state": "CLOSED"}},
+     "errors": [{"message": "No title.", "path": ["issue", "title"]}]}
+    """
+
+  @Test func `a null with an error replaces no value, and what came beside it shows`() throws {
+    let world = try NormalizedWorld()
+    let lenient = GetIssue("1", errorPolicy: .all)
+    let detail = Recorder(world.store.stream(lenient))
+    world.server.last.data(issue("1", "a"))
+    _ = detail.take()
+    let again = Recorder(world.store.get(lenient, .networkOnly))
+    world.server.last.answer(partial)
+    #expect(again.brief() == ["1 a CLOSED network !"])
+    #expect(detail.take().last?.value?.description == "1 a CLOSED")
+  }
+
+  @Test func `a partial response where nothing was is given with its errors, and is not complete`() throws {
+    let world = try NormalizedWorld()
+    let lenient = GetIssue("1", errorPolicy: .all)
+    let detail = Recorder(world.store.get(lenient))
+    world.server.last.answer(partial)
+    let snapshot = try #require(detail.take().first)
+    #expect(snapshot.brief == "1 - CLOSED network !")
+    #expect(snapshot.isPartial)
+    #expect(world.store.missingPath(of: lenient) == "issue.title")
+    #expect(world.store.missingPath(of: GetIssuesWithIDs()) == "issues")
+  }
+
+  @Test func `by the policy none, a response with errors fails, and changes nothing`() throws {
+    let world = try NormalizedWorld()
+    let detail = Recorder(world.store.get(GetIssue("1")))
+    world.server.last.answer(partial)
+    #expect((detail.error.value as? RequestError)?.kind == .graphQL)
+    #expect(world.store.missingPath(of: GetIssue("1")) == "issue")
+  }
+
+  @Test func `two operations whose responses take something from each other are not requested for ever`() throws {
+    let world = try NormalizedWorld()
+    struct Labels: GraphQLSession {
+      struct ResponseData: Codable, Sendable {
+        struct Label: Codable, Sendable { var text: String? }
+        struct Issue: Codable, Sendable { var labels: [Label]? }
+        var issue: Issue?
+      }
+      static let query: GraphQLDocument = "query labels { issue(id: 1) { author { name } } }"
+    }
+    struct Author: GraphQLSession {
+      struct ResponseData: Codable, Sendable {}
+      static let query: GraphQLDocument = "query author { issue(id: 1) { author { email } } }"
+    }
+    let first = Recorder(world.store.stream(Labels()))
+    world.server.last.data(
+      #"{"issue": {"__typename": "Issue", "id": 1, "author": {"__typename": "User", "id": 1, "name": "n"}}}"#)
+    let second = Recorder(world.store.stream(Author()))
+    // Each response has another author, of whom the other operation knows nothing.
+    for number in 2..<20 where world.server.count >= number {
+      let field = world.server.last.name == "labels" ? "name" : "email"
+      let user = #"{"__typename": "User", "id": \#(number), "\#(field)": "x"}"#
+      world.server.last.data(#"{"issue": {"__typename": "Issue", "id": 1, "author": \#(user)}}"#)
+    }
+    #expect(world.server.count < 6)
+    _ = (first, second)
+  }
+
+  @Test func `a refusal of the account hides everything until a request succeeds`() throws {
+    let world = try NormalizedWorld()
+    let list = Recorder(world.store.stream(GetIssues()))
+    world.server.last.data(issues(("1", "a")))
+    _ = list.take()
+    let detail = Recorder(world.store.get(GetIssue("1")))
+    world.server.last.answer("{}", status: 401)
+    #expect(list.take().map(\.value) == [nil])
+    #expect(Recorder(world.store.get(GetIssuesWithIDs(), .cacheOnly)).error.value != nil)
+    let again = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.server.last.data(issue("1", "A"))
+    #expect(list.take().last?.value?.description == "A")
+    _ = (detail, again)
+  }
+
+  @Test func `what the server refuses to one operation is gone for all that begin with it`() throws {
+    let world = try NormalizedWorld()
+    let detail = Recorder(world.store.stream(GetIssue("1")))
+    world.server.last.data(issue("1", "a"))
+    let again = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.server.last.answer("{}", status: 403)
+    #expect(detail.take().last?.value == nil)
+    #expect(world.store.peek(GetIssue("1")) == nil)
+    #expect(world.store.missingPath(of: GetIssue("1")) == "issue")
+    #expect(world.server.count == 2)
+    _ = again
+  }
+
+  @Test func `a failed operation is not requested again for a time`() throws {
+    let world = try NormalizedWorld()
+    let first = Recorder(world.store.get(GetIssue("1")))
+    world.server.last.fail()
+    let second = Recorder(world.store.get(GetIssue("1")))
+    #expect(second.error.value != nil)
+    #expect(world.server.count == 1)
+    world.time.advance(by: .seconds(2))
+    let third = Recorder(world.store.get(GetIssue("1")))
+    #expect(world.server.count == 2)
+    _ = (first, third)
+  }
+
+  @Test func `a response that was requested before everything was removed is not kept`() async throws {
+    let world = try NormalizedWorld()
+    let list = Recorder(world.store.get(GetIssues()))
+    let mutation = Recorder(world.store.mutate(RenameIssue("1", "A")))
+    try await world.store.clear()
+    world.server[0].data(issues(("1", "a")))
+    world.server[1].data(renamed("1", "A"))
+    #expect(list.brief() == ["a network"])
+    #expect(world.store.entityCount == 0)
+    #expect(world.store.peek(GetIssues()) == nil)
+    _ = mutation
+  }
+
+  @Test func `after a sign-out nothing is shown, and nothing comes back`() async throws {
+    let world = try NormalizedWorld()
+    let list = Recorder(world.store.stream(GetIssues()))
+    world.server.last.data(issues(("1", "a")))
+    let detail = Recorder(world.store.get(GetIssue("1")))
+    let mutation = Recorder(world.store.mutate(RenameIssue("1", "A"), optimisticResponse: ["rename": ["id": "1", "title": "A"]]))
+    _ = list.take()
+    try await world.store.signOut()
+    #expect(list.take().last?.value == nil)
+    #expect(list.isCompleted.value)
+    #expect(detail.error.value as? StoreError == .signedOut)
+    world.server[1].data(issue("1", "a"))
+    world.server[2].data(renamed("1", "A"))
+    #expect(mutation.error.value as? StoreError == .signedOut)
+    #expect(world.store.entityCount == 0)
+    #expect(Recorder(world.store.get(GetIssue("1"))).error.value as? StoreError == .signedOut)
+  }
+
+  @Test func `two accounts share nothing`() throws {
+    let (first, second) = (try NormalizedWorld(), try NormalizedWorld())
+    let own = Recorder(first.store.get(GetIssue("1")))
+    first.server.last.data(issue("1", "secret"))
+    #expect(second.store.peek(GetIssue("1")) == nil)
+    _ = own
+  }
+}
+
+/// What is dropped.
+@Suite struct NormalizedCollectionTests {
+  @Test func `what no kept value was read of goes, and what a watcher has read stays`() throws {
+    let world = try NormalizedWorld { $0.memoryCount = 1 }
+    let watched = Recorder(world.store.stream(GetIssue("1")))
+    world.server.last.data(issue("1", "a"))
+    for id in 2...20 {
+      let other = Recorder(world.store.get(GetIssue("\(id)")))
+      world.server.last.data(issue("\(id)", String(repeating: "x", count: 100)))
+      _ = other
+    }
+    let size = world.store.size
+    world.store.collect()
+    #expect(world.store.size < size / 4)
+    #expect(world.store.peek(GetIssue("2")) == nil)
+    #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 a OPEN")
+    _ = watched.take()
+    try world.store.update(GetIssue("1")) { $0.issue?.title = "A" }
+    #expect(watched.brief() == ["1 A OPEN memory"])
+  }
+
+  @Test func `records that grow are collected by themselves`() throws {
+    let world = try NormalizedWorld {
+      $0.memoryCount = 2
+      $0.collectionThreshold = 4_000
+    }
+    for id in 1...100 {
+      let other = Recorder(world.store.get(GetIssue("\(id)")))
+      world.server.last.data(issue("\(id)", String(repeating: "x", count: 100)))
+      _ = other
+      world.time.advance(by: .milliseconds(1))
+    }
+    #expect(world.store.size < 10_000)
+    #expect(world.store.peek(GetIssue("100")) != nil)
+  }
+}
