@@ -1,3 +1,4 @@
+public import GraphQLClient
 public import HTTPClientCore
 public import Streams
 
@@ -32,6 +33,10 @@ public struct NormalizedConfiguration: Sendable {
 
   /// The size of the records, in bytes, from which those are dropped that no kept value was read of; 64 MiB by default.
   public var collectionThreshold = 64 << 20
+
+  /// The client that sends an operation, by the context of the read that needs it: one with the user's token, for
+  /// example. The store's own by default.
+  public var clientForContext: @Sendable (APIClient, ReadContext) -> APIClient = { client, _ in client }
 
   /// The clock by which ages are measured; the system's by default.
   public var clock = StoreClock.system

@@ -41,12 +41,13 @@ public final class NormalizedEdits: Sendable {
   public func write<Session: GraphQLSession>(_ response: JSONValue, of session: Session) throws {
     let key = try NormalizedKey(session, by: store.client.encoder)
     var plan = try store.plan(of: key)
-    let json = Array(try ResponseCompletion(plan).completed(response).json())
-    try write(json, of: &plan, at: nil)
+    try write(ResponseCompletion(plan).bytes(response), of: &plan, at: nil)
   }
 
   /// Removes the fields of an entity, or one of them; see ``NormalizedStore/invalidate(_:field:)``.
   public func invalidate(_ entity: EntityID, field: String? = nil) {
+    // Nothing is out of date before the server has made the change.
+    if isOptimistic { return }
     let changes = store.records.withLock { $0.remove(entity, field: field) }
     changed.withLock { $0 += changes }
   }
@@ -60,8 +61,8 @@ public final class NormalizedEdits: Sendable {
     try body(&value)
     let after = try store.json(of: value)
     if after == before { return true }
-    let completed = try ResponseCompletion(plan).completed(after, before: before, in: JSONValue(json: read.span.bytes))
-    try write(Array(completed.json()), of: &plan, at: key.source.entity)
+    let json = try ResponseCompletion(plan).bytes(after, before: before, in: JSONValue(json: read.span.bytes))
+    try write(json, of: &plan, at: key.source.entity)
     return true
   }
 

@@ -86,7 +86,9 @@ protocol NormalizedSource: Sendable {
   /// What the JSON of a read is for the user.
   func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable
   /// A cold stream of one response, which was written into the records; of a fragment, a failure.
-  func fetch(_ key: NormalizedKey, for store: NormalizedStore) -> Observable<Fetched<NormalizedValue>>
+  func fetch(
+    _ key: NormalizedKey, _ context: ReadContext, for store: NormalizedStore
+  ) -> Observable<Fetched<NormalizedValue>>
 }
 
 /// An operation.
@@ -116,8 +118,10 @@ struct SessionSource<Session: GraphQLSession>: NormalizedSource {
     try decoder.decode(Session.ResponseData.self, from: Data(json))
   }
 
-  func fetch(_ key: NormalizedKey, for store: NormalizedStore) -> Observable<Fetched<NormalizedValue>> {
-    store.fetch(session, key)
+  func fetch(
+    _ key: NormalizedKey, _ context: ReadContext, for store: NormalizedStore
+  ) -> Observable<Fetched<NormalizedValue>> {
+    store.fetch(session, key, context)
   }
 }
 
@@ -143,7 +147,9 @@ struct FragmentSource<Value: Decodable & Sendable>: NormalizedSource {
     try decoder.decode(Value.self, from: Data(json))
   }
 
-  func fetch(_ key: NormalizedKey, for store: NormalizedStore) -> Observable<Fetched<NormalizedValue>> {
+  func fetch(
+    _ key: NormalizedKey, _ context: ReadContext, for store: NormalizedStore
+  ) -> Observable<Fetched<NormalizedValue>> {
     .error(StoreError.notCached)
   }
 }

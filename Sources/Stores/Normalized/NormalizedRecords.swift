@@ -83,6 +83,8 @@ struct NormalizedRecords: Sendable {
   private var freshness = LRUCache<NormalizedKey, Freshness>(countLimit: 1 << 14, costLimit: .max)
   private let ended = Locked<[UInt64]>([])
   private var optimisticWatches: Set<UInt64> = []
+  /// Whether an optimistic layer has ended since these were read: they may be what they were, but no longer optimistic.
+  private var hasConfirmed = false
   private var underWay: Set<UInt64> = []
   private var lastNumber: UInt64 = 0
   private(set) var epoch: UInt64 = 0
@@ -113,7 +115,7 @@ struct NormalizedRecords: Sendable {
     _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, errors: [RecordErrorPath] = [],
     by change: Change
   ) throws(RecordError) -> [RecordChange] {
-    guard change.epoch == epoch else { return [] }
+    guard isUnderWay(change) else { return [] }
     return try cache.write(
       data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level(of: change))
   }
@@ -122,14 +124,18 @@ struct NormalizedRecords: Sendable {
   mutating func writeOptimistic(
     _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, by change: Change
   ) throws(RecordError) -> [RecordChange] {
-    guard change.epoch == epoch, underWay.contains(change.number) else { return [] }
+    guard isUnderWay(change) else { return [] }
     cache.addLayer(change.optimistic)
     return try cache.write(data.span.bytes, of: &plan, at: record(of: entity), in: change.optimistic)
   }
 
+  /// Whether what a change brings is kept: it has not ended, and nothing was removed since it began.
+  func isUnderWay(_ change: Change) -> Bool { change.epoch == epoch && underWay.contains(change.number) }
+
   /// Ends a change: what was shown for it until then is no longer.
   mutating func end(_ change: Change) -> [RecordChange] {
     guard underWay.remove(change.number) != nil else { return [] }
+    if cache.layerNumbers.contains(change.optimistic) { hasConfirmed = true }
     let changes = cache.removeLayer(change.optimistic)
     settle()
     return changes
@@ -207,7 +213,7 @@ struct NormalizedRecords: Sendable {
   ) -> (readings: [Reading], unwatched: [NormalizedKey]) {
     forgetEnded()
     var touched = index.touched(by: changes)
-    if !optimisticWatches.isEmpty { touched = Set(touched).union(optimisticWatches).sorted() }
+    if exchange(&hasConfirmed, with: false) { touched = Set(touched).union(optimisticWatches).sorted() }
     var readings: [Reading] = []
     var unwatched: [NormalizedKey] = []
     for id in touched {
@@ -239,8 +245,11 @@ struct NormalizedRecords: Sendable {
       Freshness(writtenAt: now, missedAt: freshness.peek(key)?.missedAt), for: key, cost: 1)
   }
 
+  /// Marks an operation as out of date, until its next response.
   mutating func invalidate(_ key: NormalizedKey) {
-    _ = freshness.modify(key) { $0.isInvalidated = true }
+    var known = freshness.peek(key) ?? Freshness(writtenAt: emptyAt)
+    known.isInvalidated = true
+    _ = freshness.write(known, for: key, cost: 1)
   }
 
   /// Whether a key may be requested because something is missing, which is then noted: not again within a time, so that
@@ -274,12 +283,13 @@ struct NormalizedRecords: Sendable {
     epoch += 1
     cache = RecordCache(cache.schema)
     index = WatchIndex()
-    watches = [:]
-    ids = [:]
     _ = freshness.removeAll()
     optimisticWatches = []
     underWay = []
     emptyAt = now
+    forgetEnded()
+    // Who watches goes on doing so.
+    for id in watches.keys.sorted() { _ = try? read(id) }
   }
 
   // MARK: Collecting

@@ -68,8 +68,7 @@ extension NormalizedStore {
     _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?
   ) throws {
     var plan = try plan(of: key)
-    let completed = try ResponseCompletion(plan).completed(response)
-    let json = Array(try completed.json())
+    let json = try ResponseCompletion(plan).bytes(response)
     let edits = NormalizedEdits(self, change, isOptimistic: true)
     try edits.write { records throws(RecordError) in try records.writeOptimistic(json, of: &plan, by: change) }
     if let updates { try updates(try client.decoder.decode(Session.ResponseData.self, from: Data(json)), edits) }
@@ -95,13 +94,12 @@ extension NormalizedStore {
     try? updates?(data, edits)
     let steps = ValueSteps()
     commit(in: steps) { records, changes in changes += edits.changes + records.end(change) }
-    if let ending = store.perform(in: steps, { state -> StoreError? in
+    let ending = store.perform(in: steps) { state in
       state.unhide(afterSuccessOf: number)
       return state.ending
-    }) {
-      throw ending
     }
     store.end(steps)
+    if let ending { throw ending }
     collectIfNeeded()
     return data
   }
@@ -112,6 +110,7 @@ extension NormalizedStore {
   ) {
     let steps = ValueSteps()
     end(change, in: steps)
+    removeRefused(nil, error, in: steps)
     store.apply(error, of: nil, in: steps) { _ in observer.onError(error) }
     store.end(steps)
   }
@@ -178,8 +177,9 @@ extension NormalizedStore {
         guard case .value(let response) = event else { return try event.map { _ in throw StoreError.noResponse } }
         _ = try response.errors(acceptedBy: session.errorPolicy)
         var plan = try plan(of: key)
-        try update { edits in
-          try edits.write { records throws(RecordError) in
+        update { edits in
+          // What cannot be written may still be read by the session's own type.
+          try? edits.write { records throws(RecordError) in
             try records.write(
               response.data.bytes, of: &plan, errors: response.recordErrors, by: edits.change)
           }

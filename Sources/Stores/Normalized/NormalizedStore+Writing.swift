@@ -11,11 +11,11 @@ extension NormalizedStore {
   /// A cold stream of the response to an operation, for the store of values: it is written into the records, and read
   /// from them again.
   func fetch<Session: GraphQLSession>(
-    _ session: Session, _ key: NormalizedKey
+    _ session: Session, _ key: NormalizedKey, _ context: ReadContext
   ) -> Observable<Fetched<NormalizedValue>> {
     .create { [self] observer in
       let change = records.withLock { $0.begin() }
-      let subscription = send(session, key).subscribe(
+      let subscription = send(session, key, context).subscribe(
         onNext: { [self] response in
           // The others' values are there before this operation's watchers see theirs, and are shown after that.
           let steps = ValueSteps()
@@ -48,9 +48,12 @@ extension NormalizedStore {
   }
 
   /// Sends an operation, with what the cache needs added to its document.
-  func send<Session: GraphQLSession>(_ session: Session, _ key: NormalizedKey) -> Observable<GraphQLResponse<RawJSON>> {
+  func send<Session: GraphQLSession>(
+    _ session: Session, _ key: NormalizedKey, _ context: ReadContext = ReadContext()
+  ) -> Observable<GraphQLResponse<RawJSON>> {
     .deferred { [self] in
-      client.send(UndecodedSession(session, rewritten: try document(of: key).rewritten), method: .post)
+      configuration.clientForContext(client, context).send(
+        UndecodedSession(session, rewritten: try document(of: key).rewritten), method: .post)
     }
   }
 
@@ -60,11 +63,12 @@ extension NormalizedStore {
     _ change: NormalizedRecords.Change, in steps: ValueSteps
   ) throws -> Fetched<NormalizedValue> {
     let errors = try response.errors(acceptedBy: session.errorPolicy)
+    let isKept = store.state.withLock { $0.cachesResponse(of: key) }
     let now = store.clock.now
     var plan = try plan(of: key)
     let reading = try commit(in: steps, except: key) { records, changes in
       // What was removed since is not brought back.
-      guard change.epoch == records.epoch else { return NormalizedRecords.Reading?.none }
+      guard isKept, records.isUnderWay(change) else { return NormalizedRecords.Reading?.none }
       do {
         changes += try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
       } catch RecordError.mismatch {
@@ -78,8 +82,9 @@ extension NormalizedStore {
     }
     collectIfNeeded()
     if let reading, let json = reading.json {
-      // A response with errors replaces no complete value, but what it has brought is in the records.
-      if !errors.isEmpty { project(reading, in: steps) }
+      // Also if the store does not keep the response, as one that a later one has overtaken: what it has brought is in
+      // the records.
+      project(reading, in: steps)
       let held = store.state.withLock { $0.held(key) }
       let isHeld = held.map { $0.value.number == reading.number } ?? false
       return Fetched(try isHeld ? held?.value ?? value(of: reading, json) : value(of: reading, json), errors: errors)
@@ -95,18 +100,19 @@ extension NormalizedStore {
     commit(in: steps) { records, changes in changes += records.end(change) }
   }
 
-  /// Makes missing what an operation begins with that the server has refused, if that is what the failure means.
-  private func removeRefused(_ key: NormalizedKey, _ error: any Error, in steps: ValueSteps) {
+  /// Removes what the server has refused, if that is what the failure means: what an operation begins with, or
+  /// everything. What is hidden stays.
+  func removeRefused(_ key: NormalizedKey?, _ error: any Error, in steps: ValueSteps) {
     let failure = RequestError(wrapping: error)
     if configuration.mayServeStale(failure) { return }
     switch configuration.effectOfFailure(failure) {
     case .keep, .hideAll: break
     case .remove:
-      guard var plan = try? plan(of: key) else { return }
-      commit(in: steps, except: key) { records, changes in
-        changes += (try? records.removeRoot(of: &plan)) ?? []
-      }
-    case .removeAll: records.withLock { $0.removeAll(now: store.clock.now) }
+      guard let key, var plan = try? plan(of: key) else { return }
+      commit(in: steps, except: key) { records, changes in changes += (try? records.removeRoot(of: &plan)) ?? [] }
+    case .removeAll:
+      let now = store.clock.now
+      records.withLock { $0.removeAll(now: now) }
     }
   }
 
@@ -171,8 +177,12 @@ extension GraphQLResponse {
         case .index(let index): RecordStep.index(index)
         }
       }
-      // A path is kept up to a length: an error whose path is as long may be anywhere below.
-      return RecordErrorPath(steps, isCut: steps.isEmpty || steps.count >= 32)
+      // Only so many steps and bytes of a path are kept: one that is as long may be anywhere below. One without a path
+      // may be anywhere.
+      let bytes = error.path.reduce(0) { sum, step in if case .key(let key) = step { sum + key.utf8.count } else { sum + 8 }
+      }
+      let isCut = steps.isEmpty || steps.count >= 32 || bytes >= 256
+      return RecordErrorPath(steps, isCut: isCut)
     }
   }
 }

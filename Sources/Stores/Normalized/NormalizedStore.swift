@@ -47,7 +47,7 @@ public final class NormalizedStore: Sendable {
     let requests = Requests()
     self.requests = requests
     store = Store(
-      .ofPartial { key in requests.fetch(key) }, configuration: configuration.ofValues)
+      .ofPartial { key, context in requests.fetch(key, context) }, configuration: configuration.ofValues)
     requests.setStore(self)
   }
 
@@ -58,9 +58,9 @@ public final class NormalizedStore: Sendable {
 
     func setStore(_ store: NormalizedStore) { reference.withLock { $0.store = store } }
 
-    func fetch(_ key: NormalizedKey) -> Observable<Fetched<NormalizedValue>> {
+    func fetch(_ key: NormalizedKey, _ context: ReadContext) -> Observable<Fetched<NormalizedValue>> {
       guard let store = reference.withLock({ $0.store }) else { return .error(StoreError.closed) }
-      return key.source.fetch(key, for: store)
+      return key.source.fetch(key, context, for: store)
     }
   }
 
@@ -81,11 +81,15 @@ public final class NormalizedStore: Sendable {
   func document(of key: NormalizedKey) throws -> Document {
     let name = DocumentKey(identity: key.source.identity, name: key.name)
     if let known = documents.withLock({ $0[name] }) { return known }
-    let syntax = try key.source.document(by: schema)
-    let made = Document(
-      rewritten: GraphQLDocument(rewritten: syntax.source), plan: try key.source.plan(of: syntax, by: schema))
-    documents.withLock { $0[name] = made }
-    return made
+    do {
+      let syntax = try key.source.document(by: schema)
+      let made = Document(
+        rewritten: GraphQLDocument(rewritten: syntax.source), plan: try key.source.plan(of: syntax, by: schema))
+      documents.withLock { $0[name] = made }
+      return made
+    } catch {
+      throw RequestError(.invalidRequest, "The document of '\(key.name)' cannot be cached: \(error).")
+    }
   }
 
   /// The plan of a key with the values of its variables.

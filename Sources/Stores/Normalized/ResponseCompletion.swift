@@ -1,4 +1,5 @@
 import GraphQLLanguage
+import HTTPClientCore
 import StrictJSON
 
 /// Adds to data that were made here, in a user's types, what only a server's response has: `__typename`, keys, and what
@@ -9,17 +10,19 @@ struct ResponseCompletion {
 
   init(_ plan: PreparedPlan) { (self.plan, variables) = (plan.plan, plan.variables) }
 
-  /// The data of a response, complete as far as the schema knows.
-  func completed(_ data: JSONValue) throws(RecordError) -> JSONValue {
-    try completed(data, before: nil, in: nil, [0], type: plan.rootType, name: "data")
-  }
-
-  /// Edited data, complete by what they were before.
+  /// The data of a response, complete as far as the schema knows, as JSON.
   /// - Parameters:
-  ///   - before: The data as the user's type had them.
-  ///   - read: The data as the records had them.
-  func completed(_ data: JSONValue, before: JSONValue, in read: JSONValue) throws(RecordError) -> JSONValue {
-    try completed(data, before: before, in: read, [0], type: plan.rootType, name: "data")
+  ///   - before: What the user's type had before an edit.
+  ///   - read: What the records had then.
+  func bytes(_ data: JSONValue, before: JSONValue? = nil, in read: JSONValue? = nil) throws -> [UInt8] {
+    do {
+      let data = try completed(data, before: before, in: read, [0], type: plan.rootType, name: "data")
+      return Array(try data.json())
+    } catch RecordError.unknownType(let field) {
+      throw RequestError(
+        .invalidRequest,
+        "The type of '\(field)' is not known: give it '__typename', or give the store a schema that has the field.")
+    }
   }
 
   /// - Parameter type: The type that the schema says a field has; `nil` if it does not know.

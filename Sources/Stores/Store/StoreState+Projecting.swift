@@ -9,6 +9,9 @@ extension StoreState {
   /// What memory has for a key.
   func held(_ key: Key) -> CachedValue<Value>? { entries[key]?.cached ?? memory.peek(key) }
 
+  /// Whether somebody wants the response to a request of a key cached.
+  func cachesResponse(of key: Key) -> Bool { entries[key]?.fetches.contains { $0.cachesResponse } ?? false }
+
   /// Shows what the shared data have for a key now. It is as old as the value that it replaces, and as stale; what comes
   /// for requests in flight has been made of the same data, so it is not older.
   /// - Parameter made: Its date and whether it is out of date, if memory has no value.

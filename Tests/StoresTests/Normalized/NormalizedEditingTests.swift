@@ -105,8 +105,9 @@ import Testing
   @Test func `what arrives live is written in, and no equal value is shown twice`() throws {
     let (world, list) = try world()
     let values = Recorder(world.store.values(GetIssues()))
-    try world.store.receive(["issue": ["__typename": "Issue", "id": "1", "title": "A", "state": "OPEN"]], of: GetIssue("1"))
-    try world.store.receive(["issue": ["id": "1", "title": "A", "state": "OPEN"]], of: GetIssue("1"))
+    for _ in 1...2 {
+      try world.store.receive(["issue": ["id": "1", "title": "A", "state": "OPEN"]], of: GetIssue("1"))
+    }
     #expect(list.brief() == ["A,b memory"])
     #expect(values.take().map(\.description) == ["a,b", "A,b"])
   }

@@ -126,7 +126,7 @@ import Testing
     world.server[0].data(issues(("1", "a")))
     world.server[1].data(renamed("1", "A"))
     #expect(list.brief() == ["a network"])
-    #expect(world.store.entityCount == 0)
+    #expect(world.store.size == 0)
     #expect(world.store.peek(GetIssues()) == nil)
     _ = mutation
   }
@@ -136,7 +136,8 @@ import Testing
     let list = Recorder(world.store.stream(GetIssues()))
     world.server.last.data(issues(("1", "a")))
     let detail = Recorder(world.store.get(GetIssue("1")))
-    let mutation = Recorder(world.store.mutate(RenameIssue("1", "A"), optimisticResponse: ["rename": ["id": "1", "title": "A"]]))
+    let mutation = Recorder(
+      world.store.mutate(RenameIssue("1", "A"), optimisticResponse: ["rename": ["id": "1", "title": "A"]]))
     _ = list.take()
     try await world.store.signOut()
     #expect(list.take().last?.value == nil)
@@ -145,7 +146,7 @@ import Testing
     world.server[1].data(issue("1", "a"))
     world.server[2].data(renamed("1", "A"))
     #expect(mutation.error.value as? StoreError == .signedOut)
-    #expect(world.store.entityCount == 0)
+    #expect(world.store.size == 0)
     #expect(Recorder(world.store.get(GetIssue("1"))).error.value as? StoreError == .signedOut)
   }
 

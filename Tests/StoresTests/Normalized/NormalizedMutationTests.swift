@@ -152,7 +152,7 @@ import Testing
     }
     let mutation = Recorder(
       world.store.mutate(Unknown(), optimisticResponse: .init(unknown: .init(id: "1"))))
-    #expect(mutation.error.value as? RecordError == .unknownType(field: "unknown"))
+    #expect((mutation.error.value as? RequestError)?.kind == .invalidRequest)
     #expect(world.server.count == 1)
   }
 }

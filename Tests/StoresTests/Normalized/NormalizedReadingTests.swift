@@ -98,6 +98,7 @@ import Testing
     let uncached = Recorder(world.store.get(GetIssue("1"), .noCache))
     world.server.last.data(issue("1", "c"))
     #expect(uncached.brief() == ["1 c OPEN network"])
+    #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 b OPEN")
   }
 
   @Test func `a value becomes stale by its own response, and what others bring makes it no younger`() throws {

@@ -5,6 +5,7 @@ import StoresTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
+import Testing
 
 @testable import Stores
 
@@ -75,7 +76,7 @@ struct NormalizedWorld {
     var configuration = NormalizedConfiguration()
     configuration.clock = .scheduler(time, start: StoreTime(microseconds: 1_000_000))
     change(&configuration)
-    let client = try APIClient(baseURL: URL(string: "http://127.0.0.1/graphql")!, transport: server)
+    let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: server)
     store = NormalizedStore(client, schema: try RecordSchema(Self.schema), configuration: configuration)
   }
 }
