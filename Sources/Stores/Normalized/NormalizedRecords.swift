@@ -8,6 +8,8 @@ struct NormalizedValue: Sendable {
   let value: any Sendable
   /// Grows with each read of the key that gave something else than the one before.
   let number: UInt64
+  /// The number of the first of them that had the same content.
+  let content: UInt64
   /// Whether an optimistic change shows in it.
   let isOptimistic: Bool
   /// Keeps the key's dependencies for as long as somebody keeps a value.
@@ -48,8 +50,11 @@ struct NormalizedRecords: Sendable {
     var plan: PreparedPlan
     weak var lease: ReadLease?
     var number: UInt64 = 0
-    /// What the latest read gave; `nil` if something was missing.
+    var content: UInt64 = 0
+    /// What the latest read gave from which nothing was missing.
     var json: [UInt8]?
+    /// Whether something was missing from the latest read.
+    var isMissing = false
     var isOptimistic = false
   }
 
@@ -67,6 +72,7 @@ struct NormalizedRecords: Sendable {
     let key: NormalizedKey
     let lease: ReadLease
     let number: UInt64
+    let content: UInt64
     let isOptimistic: Bool
     /// `nil` if something is missing.
     let json: [UInt8]?
@@ -196,13 +202,17 @@ struct NormalizedRecords: Sendable {
     let result = try cache.read(&watch.plan, at: record(of: watch.key.source.entity))
     index.watch(id, result.dependencies)
     let isOptimistic = cache.layerNumbers.contains { $0 % 2 == 1 && cache.shows($0, in: result.dependencies) }
-    let isSame = watch.number > 0 && watch.json == result.json && watch.isOptimistic == isOptimistic
+    let isSameContent = result.json.map { $0 == watch.json } ?? true
+    let isSame =
+      watch.number > 0 && isSameContent && watch.isMissing == (result.json == nil)
+      && watch.isOptimistic == isOptimistic
     if !isSame { watch.number = next() }
-    (watch.lease, watch.json, watch.isOptimistic) = (lease, result.json, isOptimistic)
+    if !isSameContent { (watch.content, watch.json) = (watch.number, result.json) }
+    (watch.lease, watch.isMissing, watch.isOptimistic) = (lease, result.json == nil, isOptimistic)
     if isOptimistic { optimisticWatches.insert(id) } else { optimisticWatches.remove(id) }
     return Reading(
-      key: watch.key, lease: lease, number: watch.number, isOptimistic: isOptimistic, json: result.json,
-      missing: result.missing.first ?? [], isSame: isSame,
+      key: watch.key, lease: lease, number: watch.number, content: watch.content, isOptimistic: isOptimistic,
+      json: result.json, missing: result.missing.first ?? [], isSame: isSame,
       freshness: freshness.peek(watch.key) ?? Freshness(writtenAt: emptyAt))
   }
 

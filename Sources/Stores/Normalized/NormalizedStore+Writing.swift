@@ -91,7 +91,7 @@ extension NormalizedStore {
     }
     let value = NormalizedValue(
       value: try client.decoder.decode(Session.ResponseData.self, from: Data(response.data.bytes)),
-      number: reading?.number ?? 0, isOptimistic: false, lease: reading?.lease)
+      number: reading?.number ?? 0, content: change.number, isOptimistic: false, lease: reading?.lease)
     return Fetched(value, errors: errors)
   }
 
@@ -179,7 +179,8 @@ extension GraphQLResponse {
       }
       // Only so many steps and bytes of a path are kept: one that is as long may be anywhere below. One without a path
       // may be anywhere.
-      let bytes = error.path.reduce(0) { sum, step in if case .key(let key) = step { sum + key.utf8.count } else { sum + 8 }
+      let bytes = error.path.reduce(0) { sum, step in
+        if case .key(let key) = step { sum + key.utf8.count } else { sum + 8 }
       }
       let isCut = steps.isEmpty || steps.count >= 32 || bytes >= 256
       return RecordErrorPath(steps, isCut: isCut)

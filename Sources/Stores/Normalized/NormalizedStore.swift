@@ -200,7 +200,7 @@ extension NormalizedStore {
     holding(key) { [store] in
       store.stream(key, .cacheOnly)
         .compactMap(\.value)
-        .distinctUntilChanged { $0.number == $1.number }
+        .distinctUntilChanged { $0.content == $1.content }
         .compactMap { $0.value as? Value }
     }
   }
@@ -262,6 +262,7 @@ extension NormalizedStore {
   func value(of reading: NormalizedRecords.Reading, _ json: [UInt8]) throws -> NormalizedValue {
     NormalizedValue(
       value: try reading.key.source.value(of: json, by: client.decoder), number: reading.number,
+      content: reading.content,
       isOptimistic: reading.isOptimistic, lease: reading.lease)
   }
 }

@@ -222,6 +222,8 @@ extension RecordCache {
       let number = try searchTyped(node, &plan, state.json)
       return (number, plan.typed[Int(number)].fields.lowerBound, false)
     }
+    // White space before the value is no part of it.
+    _ = state.json.next()
     let start = state.json.offset
     let number = try readTyped(node, &plan, &state.json)
     let first = plan.typed[Int(number)].fields.lowerBound

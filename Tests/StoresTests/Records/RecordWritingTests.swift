@@ -27,6 +27,15 @@ struct RecordWritingTests {
     #expect(test.cache.entityCount == 2)
   }
 
+  @Test("white space between a name and its value is no part of the value")
+  func whiteSpace() throws {
+    var test = TestCache()
+    try test.write(user, #"{"user":{"__typename":"User","id":"1","name":"A"}}"#)
+    let changes = try test.write(user, #"{ "user" : { "__typename": "User", "id" : "1" , "name":  "A" } }"#)
+    #expect(changes.isEmpty)
+    #expect(try test.text(user) == #"{"user":{"__typename":"User","id":"1","name":"A"}}"#)
+  }
+
   @Test("ids of different types do not collide")
   func types() throws {
     var test = TestCache()
