@@ -42,7 +42,7 @@ struct PublicValueTests {
         "GraphQLClient.LiveOperation", "GraphQLClient.LiveSettings", "GraphQLClient.WebSocketLiveTransport.Opening",
         "GraphQLClient.ResponseParser", "GraphQLClient.BodyFormat", "Networking.PostPhotoSession.Session.Variables",
         "GraphQLClient.GraphQLUpload", "GraphQLClient.GraphQLBatching", "GraphQLClient.GraphQLWire",
-        "Stores.StoreConfiguration", "Stores.StoreChange", "Stores.StoreStorage", "Stores.StoreClock",
+        "Stores.NormalizedConfiguration", "Stores.StoreConfiguration", "Stores.StoreChange", "Stores.StoreStorage", "Stores.StoreClock",
         "Stores.ReadContext",
         "Stores.RecordCoder",
         "GraphQLTesting.ScalarSamples", "GraphQLClientTesting.ScriptedResponse",

@@ -18,6 +18,12 @@ struct NormalizedKey: Hashable, Sendable {
   private struct Variables: @unchecked Sendable {
     let value: any Hashable
 
+    func isEqual(to other: Variables) -> Bool { Self.isEqual(value, other.value) }
+
+    private static func isEqual<Value: Hashable>(_ value: Value, _ other: any Hashable) -> Bool {
+      (other as? Value) == value
+    }
+
     init(_ variables: some Encodable & Sendable, by encoder: any BodyEncoder) throws {
       value = try variables as? any Hashable ?? JSONValue(json: encoder.encode(variables).bytes)
     }
@@ -47,7 +53,7 @@ struct NormalizedKey: Hashable, Sendable {
 
   static func == (left: NormalizedKey, right: NormalizedKey) -> Bool {
     left.hash == right.hash && left.source.identity == right.source.identity && left.name == right.name
-      && left.entity == right.entity && AnyHashable(left.variables.value) == AnyHashable(right.variables.value)
+      && left.entity == right.entity && left.variables.isEqual(to: right.variables)
   }
 
   func hash(into hasher: inout Hasher) { hasher.combine(hash) }
@@ -115,7 +121,11 @@ struct SessionSource<Session: GraphQLSession>: NormalizedSource {
   }
 
   func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable {
-    try decoder.decode(Session.ResponseData.self, from: Data(json))
+    do { return try decoder.decode(Session.ResponseData.self, from: Data(json)) } catch {
+      // The error says what a response of the session would.
+      let response = GraphQLResponse(data: try RawJSON(json: json.span.bytes))
+      return try UndecodedSession(session).response(response, by: decoder).data
+    }
   }
 
   func fetch(

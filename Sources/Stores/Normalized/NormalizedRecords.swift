@@ -93,7 +93,9 @@ struct NormalizedRecords: Sendable {
   private var hasConfirmed = false
   private var underWay: Set<UInt64> = []
   private var lastNumber: UInt64 = 0
-  private(set) var epoch: UInt64 = 0
+  private var epoch: UInt64 = 0
+  /// Whether nothing is kept any more.
+  private var isEnded = false
   /// When the oldest of what is here may have been written.
   private(set) var emptyAt: StoreTime
 
@@ -136,7 +138,9 @@ struct NormalizedRecords: Sendable {
   }
 
   /// Whether what a change brings is kept: it has not ended, and nothing was removed since it began.
-  func isUnderWay(_ change: Change) -> Bool { change.epoch == epoch && underWay.contains(change.number) }
+  func isUnderWay(_ change: Change) -> Bool {
+    !isEnded && change.epoch == epoch && underWay.contains(change.number)
+  }
 
   /// Ends a change: what was shown for it until then is no longer.
   mutating func end(_ change: Change) -> [RecordChange] {
@@ -174,6 +178,9 @@ struct NormalizedRecords: Sendable {
   }
 
   // MARK: Reads
+
+  /// The plan of a key that was read.
+  func plan(of key: NormalizedKey) -> PreparedPlan? { ids[key].flatMap { watches[$0]?.plan } }
 
   /// What a plan selects now, up to the level of a change; nobody depends on it.
   mutating func json(
@@ -288,9 +295,10 @@ struct NormalizedRecords: Sendable {
     return changes
   }
 
-  /// Removes everything. What is under way is dropped when it comes.
-  mutating func removeAll(now: StoreTime) {
+  /// Removes everything. What is under way is dropped when it comes, and what comes later, too, if this is the end.
+  mutating func removeAll(now: StoreTime, isEnd: Bool = false) {
     epoch += 1
+    isEnded = isEnded || isEnd
     cache = RecordCache(cache.schema)
     index = WatchIndex()
     _ = freshness.removeAll()

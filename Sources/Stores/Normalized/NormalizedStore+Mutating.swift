@@ -18,7 +18,8 @@ extension NormalizedStore {
   ///   - optimisticResponse: The `data` to be shown, as JSON. `__typename` may be left out where ``RecordSchema`` knows
   ///     the type.
   ///   - updates: Changes what a response cannot know, such as a list that an entity is new in: once for the optimistic
-  ///     response, and once for the server's, whichever is passed. It is called without a lock held.
+  ///     response, and once for the server's, whichever is passed. It is called without a lock held. What it throws
+  ///     fails the mutation before that is sent; later, it is ignored, since the server has made the change.
   public func mutate<Session: GraphQLSession>(
     _ session: Session, optimisticResponse: JSONValue? = nil,
     updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)? = nil
@@ -130,7 +131,7 @@ extension NormalizedStore {
 /// Changes of what is cached, which nobody sends.
 extension NormalizedStore {
   /// Makes several changes in one step: nobody sees only some of them. The response to a query that is under way does not
-  /// replace them.
+  /// replace them. If the closure throws, what it has changed until then stays.
   public func update(_ body: (NormalizedEdits) throws -> Void) rethrows {
     let change = records.withLock { $0.begin() }
     let edits = NormalizedEdits(self, change, isOptimistic: false)
@@ -211,13 +212,13 @@ extension NormalizedStore {
 
   /// Ends the store because its account ends; see ``Store/signOut()``.
   public func signOut() async throws {
-    records.withLock { $0.removeAll(now: store.clock.now) }
+    records.withLock { $0.removeAll(now: store.clock.now, isEnd: true) }
     try await store.signOut()
   }
 
   /// Ends the store; see ``Store/close()``.
   public func close() async {
     await store.close()
-    records.withLock { $0.removeAll(now: store.clock.now) }
+    records.withLock { $0.removeAll(now: store.clock.now, isEnd: true) }
   }
 }

@@ -66,19 +66,16 @@ extension NormalizedStore {
     let isKept = store.state.withLock { $0.cachesResponse(of: key) }
     let now = store.clock.now
     var plan = try plan(of: key)
-    let reading = try commit(in: steps, except: key) { records, changes in
+    let reading = commit(in: steps, except: key) { records, changes -> NormalizedRecords.Reading? in
       // What was removed since is not brought back.
-      guard isKept, records.isUnderWay(change) else { return NormalizedRecords.Reading?.none }
-      do {
-        changes += try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
-      } catch RecordError.mismatch {
-        // The session's own type decides whether the response can be read.
-        changes += records.end(change)
-        return nil
-      }
-      changes += records.end(change)
+      guard isKept, records.isUnderWay(change) else { return nil }
+      // Of a response that does not fit the document, nothing is written: the session's own type says whether it can be
+      // read.
+      let written = try? records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
+      changes += (written ?? []) + records.end(change)
+      if written == nil { return nil }
       if response.errors.isEmpty { records.noteResponse(of: key, at: now) }
-      return try records.read(key, plan)
+      return try? records.read(key, plan)
     }
     collectIfNeeded()
     if let reading, let json = reading.json {
@@ -90,7 +87,7 @@ extension NormalizedStore {
       return Fetched(try isHeld ? held?.value ?? value(of: reading, json) : value(of: reading, json), errors: errors)
     }
     let value = NormalizedValue(
-      value: try client.decoder.decode(Session.ResponseData.self, from: Data(response.data.bytes)),
+      value: try key.source.value(of: response.data.bytes, by: client.decoder),
       number: reading?.number ?? 0, content: change.number, isOptimistic: false, lease: reading?.lease)
     return Fetched(value, errors: errors)
   }

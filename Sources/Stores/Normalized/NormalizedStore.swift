@@ -94,7 +94,8 @@ public final class NormalizedStore: Sendable {
 
   /// The plan of a key with the values of its variables.
   func plan(of key: NormalizedKey) throws -> PreparedPlan {
-    PreparedPlan(try document(of: key).plan, variables: try key.source.variables(by: client.encoder))
+    if let known = records.withLock({ $0.plan(of: key) }) { return known }
+    return PreparedPlan(try document(of: key).plan, variables: try key.source.variables(by: client.encoder))
   }
 }
 

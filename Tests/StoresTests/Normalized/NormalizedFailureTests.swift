@@ -146,6 +146,7 @@ import Testing
     world.server[1].data(issue("1", "a"))
     world.server[2].data(renamed("1", "A"))
     #expect(mutation.error.value as? StoreError == .signedOut)
+    try world.store.receive(["issue": ["id": "1", "title": "a", "state": "OPEN"]], of: GetIssue("1"))
     #expect(world.store.size == 0)
     #expect(Recorder(world.store.get(GetIssue("1"))).error.value as? StoreError == .signedOut)
   }

@@ -1,0 +1,97 @@
+// The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
+
+import Networking
+import Repository
+import Streams
+
+enum NormalizedArticle {
+  struct Issue: Codable, Sendable {
+    var id: String
+    var title: String
+  }
+
+  struct Card: Codable, Sendable {
+    var id: String
+    var title: String
+  }
+
+  struct GetIssues: GraphQLSession {
+    struct ResponseData: Codable, Sendable { var issues: [Issue] }
+    static let query: GraphQLDocument = "query getIssues { issues(first: 10) { id title } }"
+  }
+
+  struct GetIssue: GraphQLSession {
+    struct Variables: Encodable, Hashable, Sendable { let id: String }
+    struct ResponseData: Codable, Sendable { var issue: Issue? }
+    static let query: GraphQLDocument = "query getIssue($id: ID!) { issue(id: $id) { id title } }"
+    let variables: Variables
+  }
+
+  struct RenameIssue: GraphQLSession {
+    struct Variables: Encodable, Hashable, Sendable { let id: String, title: String }
+    struct ResponseData: Codable, Sendable { var rename: Issue }
+    static let query: GraphQLDocument = """
+      mutation rename($id: ID!, $title: String!) { rename(id: $id, title: $title) { id title } }
+      """
+    let variables: Variables
+  }
+
+  struct AddIssue: GraphQLSession {
+    struct Variables: Encodable, Hashable, Sendable { let title: String }
+    struct ResponseData: Codable, Sendable { var add: Issue }
+    static let query: GraphQLDocument = "mutation add($title: String!) { add(title: $title) { id title } }"
+    let variables: Variables
+  }
+
+  struct IssueChanged: GraphQLSubscription {
+    struct ResponseData: Codable, Sendable { var issueChanged: Issue }
+    static let query: GraphQLDocument = "subscription issueChanged { issueChanged { id title } }"
+  }
+
+  static func read(
+    client: APIClient, schemaText: String, bag: DisposeBag,
+    show: @escaping @Sendable (GetIssues.ResponseData?, Bool) -> Void
+  ) async throws -> GetIssue.ResponseData {
+    var schema = try RecordSchema(schemaText)  // schema.graphql
+    schema.keyFields["Country"] = ["code"]  // the key of the others is `id`, where they have it
+    let store = NormalizedStore(client, schema: schema)
+
+    store.stream(GetIssues(), .cacheAndNetwork)  // Observable<Snapshot<GetIssues.ResponseData>>
+      .subscribe(onNext: { snapshot in show(snapshot.value, snapshot.isFetching) })
+      .disposed(by: bag)
+
+    let issue = try await store.cached(GetIssue(variables: .init(id: "7"))).value  // if it is fresh, else the server's
+    return issue
+  }
+
+  static func rename(store: NormalizedStore, bag: DisposeBag) {
+    store.mutate(
+      RenameIssue(variables: .init(id: "7", title: "Crash")),
+      optimisticResponse: .init(rename: .init(id: "7", title: "Crash"))
+    )
+    .subscribe(onError: { error in print(error) })
+    .disposed(by: bag)
+  }
+
+  static func add(store: NormalizedStore, title: String) -> Observable<AddIssue.ResponseData> {
+    store.mutate(AddIssue(variables: .init(title: title))) { response, edits in
+      try edits.update(GetIssues()) { $0.issues.insert(.init(id: response.add.id, title: title), at: 0) }
+    }
+  }
+
+  static func edit(store: NormalizedStore, bag: DisposeBag) throws -> Observable<Card> {
+    try store.update(GetIssue(variables: .init(id: "7"))) { $0.issue?.title = "Crash" }
+
+    let card: GraphQLDocument = "fragment card on Issue { id title }"
+    try store.update(Card.self, card, of: EntityID("Issue", id: "7")) { $0.title = "Crash" }
+    let cards = store.values(Card.self, card, of: EntityID("Issue", id: "7"))  // Observable<Card>, live
+
+    store.follow(IssueChanged())  // a subscription, whose results are written in on their way
+      .subscribe(onNext: { event in print(event) })
+      .disposed(by: bag)
+
+    store.invalidate(EntityID("Issue", id: "7"), field: "state")
+    try store.invalidate(GetIssues())
+    return cards
+  }
+}

@@ -1,0 +1,105 @@
+import Dispatch
+import Foundation
+import GraphQLClient
+import GraphQLClientTesting
+import HTTPClientCore
+import StoresTestSupport
+import Streams
+import StrictJSON
+import Testing
+
+@testable import Stores
+
+/// Subscriptions, contexts, and many threads.
+@Suite struct NormalizedLiveTests {
+  private struct IssueClosed: GraphQLSubscription {
+    struct ResponseData: Codable, Hashable, Sendable {
+      struct Issue: Codable, Hashable, Sendable { var state: String? }
+      var closed: Issue?
+    }
+    static let query: GraphQLDocument = "subscription closed { closed { state } }"
+  }
+
+  @Test func `the results of a subscription are written in before observers get them`() async throws {
+    let transport = ScriptedTransport()
+    transport.alwaysLive(
+      .any,
+      [
+        .connected, .json(#"{"data": {"closed": {"__typename": "Issue", "id": "1", "state": "CLOSED"}}}"#),
+        .completed,
+      ])
+    transport.always(.any, .json("{\"data\": \(issue("1", "a"))}"))
+    var client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: transport)
+    client.graphQL.live = transport
+    let store = NormalizedStore(client, schema: try RecordSchema(NormalizedWorld.schema))
+    let detail = Recorder(store.stream(GetIssue("1")))
+    let events = Recorder(
+      store.follow(IssueClosed()).map { event in
+        (event.value?.closed?.state, store.peek(GetIssue("1"))?.value?.issue?.state)
+      })
+    try await events.waitForCompletion()
+    #expect(events.take().map { $0.1 } == ["OPEN", "CLOSED"])
+    #expect(detail.take().last?.brief == "1 a CLOSED memory")
+    let body = try #require(transport.subscriptions.first?.body)
+    #expect(String(decoding: body, as: UTF8.self).contains("closed { __typename id  state }"))
+  }
+
+  @Test func `a context says which client sends, and whose response may be shared`() throws {
+    let other = QuietServer()
+    let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: other)
+    let world = try NormalizedWorld {
+      $0.clientForContext = { own, context in context.identity == nil ? own : client }
+    }
+    let first = Recorder(world.store.get(GetIssue("1")))
+    let second = Recorder(world.store.get(GetIssue("1"), context: ReadContext(identity: "token")))
+    #expect(world.server.count == 1)
+    #expect(other.count == 1)
+    other.last.data(issue("1", "a"))
+    #expect(second.brief() == ["1 a OPEN network …"])
+    world.server.last.data(issue("1", "b"))
+    // It was asked for earlier: what came later, and was asked for later, stays.
+    #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 a OPEN")
+    _ = first
+  }
+
+  @Test func `after changes on many threads, every watcher has seen the latest`() async throws {
+    let world = try NormalizedWorld()
+    for id in ["1", "2", "3"] {
+      try world.store.receive(["issue": ["id": .string(id), "title": "-", "state": "-"]], of: GetIssue(id))
+    }
+    let watchers = ["1", "2", "3"].map { id in (id, Recorder(world.store.values(GetIssue(id)))) }
+    let work: @Sendable (Int) -> Void = { thread in
+      for step in 0..<100 {
+        let id = "\((thread + step) % 3 + 1)"
+        let title = "\(thread).\(step)"
+        switch step % 4 {
+        case 0: _ = try? world.store.update(GetIssue(id)) { $0.issue?.title = title }
+        case 1:
+          try? world.store.receive(
+            ["issue": ["id": .string(id), "title": .string(title), "state": .string(title)]], of: GetIssue(id))
+        case 2:
+          Recorder(
+            world.store.mutate(
+              RenameIssue(id, title), optimisticResponse: .init(rename: .init(id: id, title: title)))
+          ).dispose()
+        default: _ = world.store.peek(GetIssue(id))
+        }
+        if step % 25 == 0 { world.store.collect() }
+      }
+    }
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        DispatchQueue.concurrentPerform(iterations: 4, execute: work)
+        continuation.resume()
+      }
+    }
+    for (id, watcher) in watchers {
+      let values = watcher.take().map(\.description)
+      let json = try world.store.read(NormalizedKey(GetIssue(id), by: JSONCoder())).json
+      let latest = try JSONCoder().decode(GetIssue.ResponseData.self, from: Data(#require(json)))
+      #expect(values.last == latest.description)
+      #expect(world.store.peek(GetIssue(id))?.value == latest)
+      #expect(!zip(values, values.dropFirst()).contains { $0 == $1 })
+    }
+  }
+}
