@@ -1,5 +1,6 @@
 public import GraphQLClient
 import GraphQLLanguage
+import HTTPClientCore
 public import StrictJSON
 import SystemBase
 
@@ -76,7 +77,11 @@ public final class NormalizedEdits: Sendable {
 
   /// Writes into the records, and notes what has changed.
   func write(_ body: (inout NormalizedRecords) throws(RecordError) -> [RecordChange]) throws {
-    let changes = try store.records.withLockUnchecked { try body(&$0) }
-    changed.withLock { $0 += changes }
+    do {
+      let changes = try store.records.withLockUnchecked { try body(&$0) }
+      changed.withLock { $0 += changes }
+    } catch let error as RecordError {
+      throw RequestError(.invalidRequest, "What is to be written does not fit its document: \(error).")
+    }
   }
 }

@@ -8,6 +8,7 @@ import SystemBase
 struct NormalizedKey: Hashable, Sendable {
   let source: any NormalizedSource
   let name: String
+  private let identity: ObjectIdentifier
   private let variables: Variables
   private let entity: EntityID?
   private let hash: Int
@@ -41,8 +42,9 @@ struct NormalizedKey: Hashable, Sendable {
 
   private init(_ source: any NormalizedSource, named name: String, _ variables: Variables, _ entity: EntityID?) throws {
     (self.source, self.name, self.variables, self.entity) = (source, name, variables, entity)
+    identity = source.identity
     var hasher = Hasher()
-    hasher.combine(source.identity)
+    hasher.combine(identity)
     hasher.combine(name)
     hasher.combine(variables.value)
     hasher.combine(entity)
@@ -52,7 +54,7 @@ struct NormalizedKey: Hashable, Sendable {
   private struct NoVariables: Hashable, Encodable, Sendable {}
 
   static func == (left: NormalizedKey, right: NormalizedKey) -> Bool {
-    left.hash == right.hash && left.source.identity == right.source.identity && left.name == right.name
+    left.hash == right.hash && left.identity == right.identity && left.name == right.name
       && left.entity == right.entity && left.variables.isEqual(to: right.variables)
   }
 
@@ -120,7 +122,10 @@ struct SessionSource<Session: GraphQLSession>: NormalizedSource {
     return members
   }
 
-  func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable {
+  func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable { try data(of: json, by: decoder) }
+
+  /// The data as the session has them.
+  func data(of json: [UInt8], by decoder: any BodyDecoder) throws -> Session.ResponseData {
     do { return try decoder.decode(Session.ResponseData.self, from: Data(json)) } catch {
       // The error says what a response of the session would.
       let response = GraphQLResponse(data: try RawJSON(json: json.span.bytes))

@@ -8,8 +8,8 @@ struct NormalizedValue: Sendable {
   let value: any Sendable
   /// Grows with each read of the key that gave something else than the one before.
   let number: UInt64
-  /// The number of the first of them that had the same content.
-  let content: UInt64
+  /// The JSON that it was decoded from.
+  let json: [UInt8]
   /// Whether an optimistic change shows in it.
   let isOptimistic: Bool
   /// Keeps the key's dependencies for as long as somebody keeps a value.
@@ -50,7 +50,6 @@ struct NormalizedRecords: Sendable {
     var plan: PreparedPlan
     weak var lease: ReadLease?
     var number: UInt64 = 0
-    var content: UInt64 = 0
     /// What the latest read gave from which nothing was missing.
     var json: [UInt8]?
     /// Whether something was missing from the latest read.
@@ -72,7 +71,6 @@ struct NormalizedRecords: Sendable {
     let key: NormalizedKey
     let lease: ReadLease
     let number: UInt64
-    let content: UInt64
     let isOptimistic: Bool
     /// `nil` if something is missing.
     let json: [UInt8]?
@@ -214,12 +212,12 @@ struct NormalizedRecords: Sendable {
       watch.number > 0 && isSameContent && watch.isMissing == (result.json == nil)
       && watch.isOptimistic == isOptimistic
     if !isSame { watch.number = next() }
-    if !isSameContent { (watch.content, watch.json) = (watch.number, result.json) }
+    if !isSameContent { watch.json = result.json }
     (watch.lease, watch.isMissing, watch.isOptimistic) = (lease, result.json == nil, isOptimistic)
     if isOptimistic { optimisticWatches.insert(id) } else { optimisticWatches.remove(id) }
     return Reading(
-      key: watch.key, lease: lease, number: watch.number, content: watch.content, isOptimistic: isOptimistic,
-      json: result.json, missing: result.missing.first ?? [], isSame: isSame,
+      key: watch.key, lease: lease, number: watch.number, isOptimistic: isOptimistic,
+      json: result.json == nil ? nil : watch.json, missing: result.missing.first ?? [], isSame: isSame,
       freshness: freshness.peek(watch.key) ?? Freshness(writtenAt: emptyAt))
   }
 

@@ -72,7 +72,7 @@ extension NormalizedStore {
     let json = try ResponseCompletion(plan).bytes(response)
     let edits = NormalizedEdits(self, change, isOptimistic: true)
     try edits.write { records throws(RecordError) in try records.writeOptimistic(json, of: &plan, by: change) }
-    if let updates { try updates(try client.decoder.decode(Session.ResponseData.self, from: Data(json)), edits) }
+    if let updates { try updates(try SessionSource(session: session).data(of: json, by: client.decoder), edits) }
     let steps = ValueSteps()
     commit(in: steps) { _, changes in changes += edits.changes }
     store.end(steps)
@@ -85,7 +85,7 @@ extension NormalizedStore {
     _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?
   ) throws -> Session.ResponseData {
     _ = try response.errors(acceptedBy: session.errorPolicy)
-    let data = try client.decoder.decode(Session.ResponseData.self, from: Data(response.data.bytes))
+    let data = try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder)
     var plan = try plan(of: key)
     let edits = NormalizedEdits(self, change, isOptimistic: false)
     // The server has made the change: what cannot be written of it is no failure of the mutation.
@@ -185,7 +185,7 @@ extension NormalizedStore {
               response.data.bytes, of: &plan, errors: response.recordErrors, by: edits.change)
           }
         }
-        return .value(try client.decoder.decode(Session.ResponseData.self, from: Data(response.data.bytes)))
+        return .value(try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder))
       }
     }
   }

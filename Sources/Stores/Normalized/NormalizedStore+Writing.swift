@@ -79,16 +79,18 @@ extension NormalizedStore {
     }
     collectIfNeeded()
     if let reading, let json = reading.json {
+      // What is held is what the records have, unless that has changed.
+      let held = store.state.withLock { $0.held(key)?.value }
+      if let held, held.number == reading.number { return Fetched(held, errors: errors) }
+      let value = try value(of: reading, json)
       // Also if the store does not keep the response, as one that a later one has overtaken: what it has brought is in
       // the records.
-      project(reading, in: steps)
-      let held = store.state.withLock { $0.held(key) }
-      let isHeld = held.map { $0.value.number == reading.number } ?? false
-      return Fetched(try isHeld ? held?.value ?? value(of: reading, json) : value(of: reading, json), errors: errors)
+      project(value, of: reading, in: steps)
+      return Fetched(value, errors: errors)
     }
     let value = NormalizedValue(
       value: try key.source.value(of: response.data.bytes, by: client.decoder),
-      number: reading?.number ?? 0, content: change.number, isOptimistic: false, lease: reading?.lease)
+      number: reading?.number ?? 0, json: response.data.bytes, isOptimistic: false, lease: reading?.lease)
     return Fetched(value, errors: errors)
   }
 
@@ -143,14 +145,18 @@ extension NormalizedStore {
   func project(_ reading: NormalizedRecords.Reading, in steps: ValueSteps? = nil) {
     let key = reading.key
     if let json = reading.json, let value = try? value(of: reading, json) {
-      var made = CachedValue(value, writtenAt: reading.freshness.writtenAt)
-      made.isInvalidated = reading.freshness.isInvalidated
-      store.perform(in: steps) { [made] in $0.project(value, for: key, made: made) }
+      project(value, of: reading, in: steps)
     } else if store.state.withLock({ $0.held(key) != nil }) {
       let now = store.clock.now
       let requests = records.withLock { $0.mayRequestMissing(key, now: now, pause: configuration.missPause) }
       store.perform(in: steps) { $0.lose(key, requests: requests) }
     }
+  }
+
+  private func project(_ value: NormalizedValue, of reading: NormalizedRecords.Reading, in steps: ValueSteps?) {
+    var made = CachedValue(value, writtenAt: reading.freshness.writtenAt)
+    made.isInvalidated = reading.freshness.isInvalidated
+    store.perform(in: steps) { [made] in $0.project(value, for: reading.key, made: made) }
   }
 }
 

@@ -201,7 +201,7 @@ extension NormalizedStore {
     holding(key) { [store] in
       store.stream(key, .cacheOnly)
         .compactMap(\.value)
-        .distinctUntilChanged { $0.content == $1.content }
+        .distinctUntilChanged { $0.json == $1.json }
         .compactMap { $0.value as? Value }
     }
   }
@@ -263,7 +263,7 @@ extension NormalizedStore {
   func value(of reading: NormalizedRecords.Reading, _ json: [UInt8]) throws -> NormalizedValue {
     NormalizedValue(
       value: try reading.key.source.value(of: json, by: client.decoder), number: reading.number,
-      content: reading.content,
+      json: json,
       isOptimistic: reading.isOptimistic, lease: reading.lease)
   }
 }

@@ -22,6 +22,8 @@ struct ResponseCompletion {
       throw RequestError(
         .invalidRequest,
         "The type of '\(field)' is not known: give it '__typename', or give the store a schema that has the field.")
+    } catch RecordError.unknownKey(let field) {
+      throw RequestError(.invalidRequest, "The key of '\(field)' is not known: the type of a new object must have it.")
     }
   }
 
@@ -75,6 +77,7 @@ struct ResponseCompletion {
       members[group.key] = try completed(
         value, before: before?[group.key], in: read?[group.key], group.sets, type: declared, name: group.key)
     }
+    if let key, sets != [0], key.contains(where: { members[$0] == nil }) { throw .unknownKey(field: name) }
     return .object(members)
   }
 
@@ -85,16 +88,20 @@ struct ResponseCompletion {
     let typename = groups.first { $0.fields[0].name == "__typename" }?.key
     let types = Set((read ?? []).compactMap { element in typename.flatMap { element.members?[$0]?.stringValue } })
     let usual = types.count == 1 ? types.first : type
+    let known = types.union(usual.map { [$0] } ?? [])
     var places: [JSONValue: Int] = [:]
     for (place, element) in (before ?? []).enumerated().reversed() {
-      places[identity(of: element, groups, types.union(usual.map { [$0] } ?? []))] = place
+      places[identity(of: element, groups, known)] = place
     }
+    let identities = data.map { identity(of: $0, groups, known) }
+    let kept = Set(identities)
     var elements: [JSONValue] = []
     for (index, element) in data.enumerated() {
-      let identity = identity(of: element, groups, types.union(usual.map { [$0] } ?? []))
-      // Without a key, an element that was changed is the one at its place.
-      let isInPlace = identity == element && data.count == before?.count
-      let place = places[identity] ?? (isInPlace ? index : nil)
+      // Without a key, an element that was changed is the one that was at its place, unless that is still there.
+      let old = before.flatMap { index < $0.count ? $0[index] : nil }
+      let isInPlace =
+        identities[index] == element && old.map { !kept.contains(identity(of: $0, groups, known)) } ?? false
+      let place = places[identities[index]] ?? (isInPlace ? index : nil)
       elements.append(
         try completed(
           element, before: place.flatMap { before?[$0] }, in: place.flatMap { read?[$0] }, sets, type: usual,

@@ -11,6 +11,8 @@ package enum RecordError: Error, Hashable, Sendable {
   case tooManySelections(limit: Int)
   /// Data that were made here lack the `__typename` of a field's object, and the schema does not know it.
   case unknownType(field: String)
+  /// Such data lack an object's key.
+  case unknownKey(field: String)
   /// The entity has been given up, since nothing pointed to it.
   case noEntity
   /// A response is no JSON.

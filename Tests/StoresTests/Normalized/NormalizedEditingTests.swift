@@ -1,4 +1,5 @@
 import GraphQLClient
+import HTTPClientCore
 import StoresTestSupport
 import Streams
 import StreamsTesting
@@ -46,6 +47,25 @@ import Testing
     try world.store.update(GetIssues()) { $0.issues.removeFirst() }
     #expect(list.brief() == ["b memory"])
     #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 a OPEN")
+  }
+
+  @Test func `an element without a key in the type is changed at its place, also if others come and go`() throws {
+    let (world, list) = try world()
+    try world.store.update(GetIssues()) { data in
+      data.issues.removeLast()
+      data.issues[0].title = "A"
+    }
+    #expect(list.brief() == ["A memory"])
+    #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 A OPEN")
+  }
+
+  @Test func `a new element needs its key`() throws {
+    let (world, list) = try world()
+    #expect(throws: RequestError.self) {
+      try world.store.update(GetIssues()) { $0.issues.append(.init(title: "c")) }
+    }
+    #expect(list.take().isEmpty)
+    #expect(world.store.peek(GetIssues())?.value?.description == "a,b")
   }
 
   @Test func `elements with keys may be moved and changed at once`() throws {
