@@ -1,6 +1,7 @@
 import CommandLineBase
 import HTTPClientCore
 import Repository
+import SocketHTTP
 import SystemBase
 
 /// The settings from the command line and the environment.
