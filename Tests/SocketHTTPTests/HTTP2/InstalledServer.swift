@@ -24,7 +24,15 @@ final class InstalledServer: Sendable {
   private let socketPath: String?
   private let certificate: TestCertificate?
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  deinit {
+    // nginx ends its workers itself: were it killed, they would go on, and it would never be known to have ended, since
+    // they have its standard error. The exit tests of Swift Testing hang while there is such a process.
+    process.send(SIGTERM)
+    Task { [process, folder] in
+      _ = try? await process.waitForEnd()
+      try? FileManager.default.removeItem(at: folder)
+    }
+  }
 
   private init(
     _ folder: URL, _ process: ChildProcess, origin: String, socketPath: String?, _ certificate: TestCertificate?
