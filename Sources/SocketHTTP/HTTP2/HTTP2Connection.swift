@@ -40,7 +40,7 @@ final class HTTP2Connection: HTTPConnection {
   @exclusivity(unchecked) private var machine = HTTP2Machine()
   @exclusivity(unchecked) private var carried = StreamList<Carried>()
   /// The streams of exchanges of which parts were delivered: their observers have yet to take bytes of them.
-  @exclusivity(unchecked) private var delivered: [ObjectIdentifier: UInt32] = [:]
+  @exclusivity(unchecked) private(set) var delivered: [ObjectIdentifier: UInt32] = [:]
   /// The streams of which something of the request's body is still to be sent, and those among them that read an upload.
   @exclusivity(unchecked) private var sending: [UInt32] = []
   @exclusivity(unchecked) private var uploading: [UInt32] = []

@@ -56,13 +56,15 @@ final class PythonHTTP2Server: Sendable {
 
   /// A transport that speaks HTTP/2 with it.
   func transport(
-    times: HTTP2Times = HTTP2Times(), _ configure: (inout SocketTransport.Configuration) -> Void = { _ in }
+    times: HTTP2Times = HTTP2Times(), files: FileAccess = .onWorkers,
+    _ configure: (inout SocketTransport.Configuration) -> Void = { _ in }
   ) -> SocketTransport {
     var configuration = SocketTransport.Configuration()
     configuration.httpVersions = .priorKnowledge
     if let certificate { configuration.tls.trust = .only(.bytes(certificate.certificate)) }
     configure(&configuration)
-    return SocketTransport(configuration: configuration, makeHTTP: { _ in HTTP2Connection(times: times) })
+    return SocketTransport(
+      configuration: configuration, files: files, makeHTTP: { _ in HTTP2Connection(times: times) })
   }
 
   func counts(by transport: SocketTransport) async throws -> Counts {

@@ -95,10 +95,10 @@ class Connection(asyncio.Protocol):
                 self.tasks[stream] = task
                 task.add_done_callback(lambda _: self.finish(stream))
             case h2.events.DataReceived():
+                # At once: the connection's window is for all, and not every path reads its body.
+                self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 if event.stream_id in self.bodies:
-                    self.bodies[event.stream_id].put_nowait((event.data, event.flow_controlled_length))
-                else:
-                    self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                    self.bodies[event.stream_id].put_nowait(event.data)
             case h2.events.StreamEnded():
                 if event.stream_id in self.bodies:
                     self.bodies[event.stream_id].put_nowait(None)
@@ -144,10 +144,7 @@ class Connection(asyncio.Protocol):
             pass
 
     async def body(self, stream):
-        while (piece := await self.bodies[stream].get()) is not None:
-            data, length = piece
-            self.h2.acknowledge_received_data(length, stream)
-            self.flush()
+        while (data := await self.bodies[stream].get()) is not None:
             yield data
 
     async def answer(self, stream, headers):

@@ -1,0 +1,163 @@
+import Dispatch
+import Foundation
+import Streams
+import SystemBase
+import TestSupport
+import Testing
+
+@testable import HTTPClientCore
+@testable import SocketHTTP
+
+/// The transport in HTTP/2 with exchanges that share a connection, none of which may harm another.
+@Suite(.timeLimit(.minutes(2))) struct SocketTransportHTTP2SharingTests {
+  @Test func `a request that begins over TLS takes nothing of what has arrived for others`() async throws {
+    let server = try await PythonHTTP2Server(isSecure: true)
+    let transport = server.transport()
+    try await withThrowingTaskGroup { group in
+      for number in 0..<20 {
+        group.addTask {
+          for round in 0..<15 {
+            let body = Data(repeating: UInt8(number), count: 2000 + round)
+            let response = try await transport.response(to: server.request("/echo", method: .post, body: body))
+            #expect(response.body == body)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await server.counts(by: transport).connections == 1)
+  }
+
+  @Test func `responses that came before the end of the connection count, whatever begins meanwhile`() async throws {
+    let count = 400
+    let mayRespond = DispatchSemaphore(value: 0)
+    let server = try HTTP2ScriptedServer { connection in
+      guard connection.number == 1 else {
+        while true { try connection.send(HTTP2ServerFrame.head(connection.readRequest(), isEnd: true)) }
+      }
+      try connection.send(HTTP2ServerFrame.head(connection.readRequest(), isEnd: true))
+      var last: UInt32 = 0
+      var responses: [UInt8] = []
+      for _ in 0..<count {
+        last = try connection.readRequest()
+        responses += HTTP2ServerFrame.head(last) + HTTP2ServerFrame.data(last, "ok", isEnd: true)
+      }
+      mayRespond.signal()
+      try connection.send(responses + HTTP2ServerFrame.goAway(last))
+      connection.finish()
+    }
+    let transport = server.transport()
+    _ = try await transport.response(to: server.request())
+    let logs = try (0..<count).map { _ in
+      ExchangeLog(transport.send(try server.request(method: .post, body: Data("x".utf8))))
+    }
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        mayRespond.wait()
+        continuation.resume()
+      }
+    }
+    let others = try (0..<200).map { _ in ExchangeLog(transport.send(try server.request())) }
+    var failures: [[ExchangeLog.Entry]] = []
+    for log in logs {
+      let entries = try await log.ended()
+      if entries != [.head(200), .body("ok"), .completed] { failures.append(entries) }
+    }
+    #expect(failures.isEmpty, "\(failures.count) failed")
+    withExtendedLifetime(others) {}
+  }
+
+  @Test func `who gets the place of a request that is cancelled is sent at once`() async throws {
+    let server = try await PythonHTTP2Server(isSecure: false, "--streams", "2")
+    let transport = server.transport { $0.maximumConnectionsPerOrigin = 1 }
+    _ = try await transport.response(to: server.request("/size?count=1"))
+    let hanging = try (0..<2).map { _ in ExchangeLog(transport.send(try server.request("/steps?count=2000&size=1"))) }
+    for log in hanging { try await log.entries.wait(for: "the response") { !$0.isEmpty } }
+    var request = try server.request("/size?count=3")
+    let attempts = Monitor(0)
+    request.onConnected = { _ in attempts.update { $0 += 1 } }
+    let next = ExchangeLog(transport.send(request))
+    hanging[0].subscription.dispose()
+    #expect(try await next.ended() == [.head(200), .body("xxx"), .completed])
+    #expect(attempts.value == 1)
+    hanging[1].subscription.dispose()
+  }
+
+  @Test func `what is sent right after a cancellation gets its place`() async throws {
+    let server = try await PythonHTTP2Server(isSecure: false, "--streams", "1")
+    let transport = server.transport { $0.maximumConnectionsPerOrigin = 1 }
+    _ = try await transport.response(to: server.request("/size?count=1"))
+    let attempts = Monitor(0)
+    var request = try server.request("/steps?count=2000&size=1")
+    request.onConnected = { _ in attempts.update { $0 += 1 } }
+    var log: ExchangeLog?
+    for _ in 0..<20 {
+      log?.subscription.dispose()
+      log = ExchangeLog(transport.send(request))
+      try await log?.entries.wait(for: "the response") { !$0.isEmpty }
+    }
+    #expect(attempts.value == 20)
+    log?.subscription.dispose()
+  }
+
+  @Test(arguments: [HTTPMethod.get, .post])
+  func `a request is not sent again once its observer has some of the response`(method: HTTPMethod) async throws {
+    let mayRefuse = DispatchSemaphore(value: 0)
+    let server = try HTTP2ScriptedServer { connection in
+      let stream = try connection.readRequest()
+      try connection.send(HTTP2ServerFrame.head(stream) + HTTP2ServerFrame.data(stream, "first"))
+      mayRefuse.wait()
+      try connection.send(HTTP2ServerFrame.reset(stream, HTTP2ErrorCode.refusedStream.rawValue))
+      let next = try connection.readRequest()
+      try connection.send(HTTP2ServerFrame.head(next) + HTTP2ServerFrame.data(next, "second", isEnd: true))
+      connection.finish()
+    }
+    let transport = server.transport()
+    let log = ExchangeLog(
+      transport.send(try server.request(method: method, body: method == .post ? Data("x".utf8) : nil)))
+    try await log.entries.wait(for: "the first part") { $0.count == 2 }
+    mayRefuse.signal()
+    #expect(try await log.ended() == [.head(200), .body("first"), .failed(.connectionLost)])
+  }
+
+  @Test func `slow observers of large bodies take no window from others`() async throws {
+    let size = HTTP2Configuration().streamWindow
+    let server = try HTTP2ScriptedServer { connection in
+      let piece = [UInt8](repeating: 0, count: 16 << 10)
+      for _ in 0..<10 {
+        let stream = try connection.readRequest()
+        try connection.send(HTTP2ServerFrame.head(stream))
+        for _ in 0..<size / piece.count { try connection.send(HTTP2ServerFrame.data(stream, piece)) }
+      }
+      let last = try connection.readRequest()
+      try connection.send(HTTP2ServerFrame.head(last) + HTTP2ServerFrame.data(last, "ok", isEnd: true))
+      connection.finish()
+    }
+    let transport = server.transport()
+    let mayTake = DispatchSemaphore(value: 0)
+    let slow = try (0..<10).map { _ in
+      try transport.send(server.request()).subscribe(onNext: { _ in mayTake.wait() }, onError: { _ in })
+    }
+    #expect(try await transport.response(to: server.request()).body == Data("ok".utf8))
+    for subscription in slow { subscription.dispose() }
+    for _ in 0..<10_000 { mayTake.signal() }
+  }
+
+  @Test func `a new connection is given no more than one request until the server has said how many it takes`()
+    async throws
+  {
+    // This one ends the connection when there are more.
+    let server = try await PythonHTTP2Server(isSecure: false, "--streams", "10")
+    let transport = server.transport()
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<50 {
+        group.addTask {
+          let request = try server.request("/echo", method: .post, body: Data("x".utf8))
+          #expect(try await transport.response(to: request).body == Data("x".utf8))
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await server.counts(by: transport).errors == nil)
+  }
+}
