@@ -114,6 +114,12 @@ final class Connection: LoopHandler, @unchecked Sendable {
     return isFirst ? .more : .sent
   }
 
+  /// Makes the place free of one of several exchanges, which was cancelled. The loop has to ``cancel(_:)`` it then.
+  func withdraw(_ exchange: SocketExchange) {
+    arrivals.withLock { arrivals in arrivals.exchanges.removeAll { $0 === exchange } }
+    wire.withLock { $0?.http.cancel(exchange) }
+  }
+
   /// Whether it has carried an exchange.
   var isUsed: Bool { wire.withLock { $0?.http.isUsed ?? false } }
 
@@ -220,8 +226,7 @@ extension Connection {
 
   /// Ends one of several exchanges, which was cancelled.
   func cancel(_ exchange: SocketExchange) {
-    arrivals.withLock { arrivals in arrivals.exchanges.removeAll { $0 === exchange } }
-    wire.withLock { $0?.http.cancel(exchange) }
+    withdraw(exchange)
     loop?.deliver(to: nil) { withExtendedLifetime(exchange) {} }
     flush()
   }

@@ -195,6 +195,8 @@ final class SocketEngine: Sendable {
         state.pool.cancel(exchange, isSilent: isSilent, &effects) ? state.loop : nil
       })
     else { return }
+    // At once, because the caller may send another request next, which gets the place.
+    for (exchange, connection) in effects.cancelling { connection.withdraw(exchange) }
     // On the loop, because what follows may be the request of another exchange.
     loop.submit { [self, effects] in
       perform(effects, on: loop)
