@@ -64,12 +64,12 @@ import Testing
       Issue.record("the parts are delivered")
       return
     }
+    connection.didDeliver(3, of: refused)
     try receive(HTTP2ServerFrame.data(1, " large", isEnd: true), on: connection)
     guard case .completed? = try connection.next(isEmpty: true) else {
       Issue.record("the response is complete")
       return
     }
-    connection.didDeliver(3, of: refused)
     #expect(connection.load == 0)
     #expect(connection.delivered.isEmpty)
   }
