@@ -116,7 +116,12 @@ class Connection(asyncio.Protocol):
         self.bodies.pop(stream, None)
         if self.isDraining and not self.tasks:
             self.flush()
-            self.transport.close()
+            # To close what has yet to be read would reset the connection, and what the client has yet to read would be lost.
+            # The connection closes once the client has ended it, too.
+            if self.transport.can_write_eof():
+                self.transport.write_eof()
+            else:
+                self.transport.close()
 
     def head(self, stream, status=200, end=False, **fields):
         self.h2.send_headers(stream, [(":status", str(status)), *fields.items()], end_stream=end)
