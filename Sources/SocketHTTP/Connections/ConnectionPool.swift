@@ -142,6 +142,7 @@ struct ConnectionPool<
     else { return false }
     places.remove(at: index)
     member.remove(exchange)
+    member.isFresh = false
     if isStream { count(streams: -1, on: member) }
     lastMember = member
     return true

@@ -203,6 +203,15 @@ import Testing
     #expect(pool.finish(carried[1], on: connection))
   }
 
+  @Test func `a connection that has brought a response is fresh for none of the others that it carries`() throws {
+    let pool = PoolDriver()
+    let carried = exchanges(2)
+    let connection = try connection(8, carrying: carried, in: pool)
+    #expect(pool.finish(carried[0], on: connection))
+    pool.setLimit(0, of: connection)
+    #expect(pool.remove(connection)?.isFresh == false)
+  }
+
   @Test func `a connection on which an exchange hears nothing takes no more`() throws {
     let pool = PoolDriver()
     let carried = exchanges(2)
