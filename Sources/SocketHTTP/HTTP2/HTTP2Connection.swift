@@ -338,7 +338,7 @@ final class HTTP2Connection: HTTPConnection {
     if !delivered.isEmpty, machine.progress(of: stream) == nil { delivered[ObjectIdentifier(one.exchange)] = nil }
     return .completed(
       ExchangeCompletion(
-        exchange: one.exchange, parts: one.parts, start: one.start, mayReuse: !machine.isGoingAway, keepAlive: nil))
+        exchange: one.exchange, parts: one.parts, start: one.start, mayReuse: !machine.takesNoMore, keepAlive: nil))
   }
 
   /// Takes an exchange from the connection, and says what is known about it.
@@ -394,7 +394,7 @@ final class HTTP2Connection: HTTPConnection {
 
   /// Gives what waits for a sign of life to another connection. This one takes no more, and ends with those that it carries.
   private func moveHeld() {
-    machine.shutDown()
+    machine.stopOpening()
     let moved = exchange(&held, with: [])
     for (exchange, _) in moved {
       let error = RequestError(.connectionLost, "The server gives no sign of life.", reached: .never)

@@ -40,6 +40,8 @@ struct HTTP2Machine: ~Copyable {
 
   /// Set once the server, or `shutDown`, has closed the connection to new streams.
   private(set) var isGoingAway = false
+  /// Whether the client opens no more streams, which it has not told the server.
+  private var opensNoMore = false
   /// The error with which the connection has ended.
   private(set) var failure: HTTP2ConnectionError?
 
@@ -82,7 +84,7 @@ struct HTTP2Machine: ~Copyable {
   // MARK: - Requests
 
   /// Whether no stream can be opened any more, whatever the server says.
-  var takesNoMore: Bool { isGoingAway || nextStream > Self.lastStream }
+  var takesNoMore: Bool { isGoingAway || opensNoMore || nextStream > Self.lastStream }
 
   /// How many streams may be opened now.
   var room: Int {
@@ -182,6 +184,13 @@ struct HTTP2Machine: ~Copyable {
     pings.append(lastPing)
     writer.writePing(lastPing, isAcknowledgement: false)
     return lastPing
+  }
+
+  /// Opens no more streams. The server is not told as long as others are open: there are some that drop them then.
+  mutating func stopOpening() {
+    guard failure == nil, !takesNoMore else { return }
+    opensNoMore = true
+    events.append(.limit(0))
   }
 
   /// Says that no more streams will be opened, and why. Those that are open go on.
@@ -325,7 +334,7 @@ struct HTTP2Machine: ~Copyable {
       }
     }
     writer.writeSettingsAcknowledgement()
-    if peer.maximumStreams != old.maximumStreams, !isGoingAway, nextStream <= Self.lastStream {
+    if peer.maximumStreams != old.maximumStreams, !takesNoMore {
       events.append(.limit(peer.maximumStreams))
     }
   }

@@ -255,6 +255,22 @@ import Testing
     #expect(counts.goodbyes == 1)
   }
 
+  @Test func `what a connection carries whose server was silent for a while goes on`() async throws {
+    let server = try await PythonHTTP2Server()
+    let transport = server.transport(times: HTTP2Times(trust: .zero, longestHold: .milliseconds(100)))
+    let carried = ExchangeLog(transport.send(try server.request("/steps?count=50&size=1")))
+    try await carried.entries.wait(for: "the response") { !$0.isEmpty }
+    server.process.send(SIGSTOP)
+    var request = try server.request("/echo", method: .post, body: Data("x".utf8))
+    let connections = Monitor(0)
+    request.onConnected = { _ in connections.update { $0 += 1 } }
+    let response = Task { [request] in try await transport.response(to: request) }
+    try await connections.wait(for: "another connection") { $0 == 2 }
+    server.process.send(SIGCONT)
+    #expect(try await response.value.body == Data("x".utf8))
+    #expect(try await carried.ended().last == .completed)
+  }
+
   @Test func `a server that sends no settings ends the connection in time, with a clear error`() async throws {
     let server = try ScriptedServer([.waitForClientToClose])
     var configuration = SocketTransport.Configuration()
