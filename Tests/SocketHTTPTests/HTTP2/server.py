@@ -116,8 +116,8 @@ class Connection(asyncio.Protocol):
         self.bodies.pop(stream, None)
         if self.isDraining and not self.tasks:
             self.flush()
-            # To close what has yet to be read would reset the connection, and what the client has yet to read would be lost.
-            # The connection closes once the client has ended it, too.
+            # To close with bytes unread would reset the connection, and the client would lose what it has yet to read. This
+            # way, it closes once the client has ended it, too.
             if self.transport.can_write_eof():
                 self.transport.write_eof()
             else:
