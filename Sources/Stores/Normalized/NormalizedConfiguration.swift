@@ -20,7 +20,8 @@ public struct NormalizedConfiguration: Sendable {
   public var backoff: Backoff? = Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0.5)
 
   /// How long an operation is not requested again because other operations have left something missing; ten seconds by
-  /// default. So two operations whose responses take something from each other are not requested for ever.
+  /// default. They are requested after the pause, which doubles, up to a minute, as long as that goes on. So two operations
+  /// whose responses take something from each other are not requested without a pause.
   public var missPause: Duration = .seconds(10)
 
   /// The greatest number of operations whose values are kept decoded, and whose records are retained; values of watched
@@ -55,6 +56,8 @@ public struct NormalizedConfiguration: Sendable {
     values.idleTime = idleTime
     values.clock = clock
     values.newer = { $0.number > $1.number ? $0 : $1 }
+    // Nobody would notice its changes.
+    values.isCacheable = { $0.lease != nil }
     return values
   }
 }

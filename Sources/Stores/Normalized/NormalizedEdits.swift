@@ -4,19 +4,40 @@ import HTTPClientCore
 public import StrictJSON
 import SystemBase
 
-/// Changes of what is cached that are shown in one step, and belong to a mutation, or to an update.
+/// Changes of what is cached that are shown in one step, and belong to a mutation, or to an update. They can be made until
+/// the closure that was given them returns; later, they do nothing.
 public final class NormalizedEdits: Sendable {
   private let store: NormalizedStore
-  let change: NormalizedRecords.Change
+  /// The mutation; `nil` for an update, each edit of which is a change of its own.
+  private let mutation: NormalizedRecords.Change?
   private let isOptimistic: Bool
-  private let changed = Locked<[RecordChange]>([])
+  private let epoch: UInt64
+  private let made = Locked(Made())
 
-  /// The fields that were changed so far.
-  var changes: [RecordChange] { changed.withLock { $0 } }
-
-  init(_ store: NormalizedStore, _ change: NormalizedRecords.Change, isOptimistic: Bool) {
-    (self.store, self.change, self.isOptimistic) = (store, change, isOptimistic)
+  /// What was done so far.
+  private struct Made: Sendable {
+    var changes: [RecordChange] = []
+    var guesses: Set<NormalizedKey> = []
+    var hasInvalidated = false
+    var isEnded = false
   }
+
+  init(_ store: NormalizedStore, _ mutation: NormalizedRecords.Change?, isOptimistic: Bool) {
+    (self.store, self.mutation, self.isOptimistic) = (store, mutation, isOptimistic)
+    epoch = mutation?.epoch ?? store.records.withLock { $0.epoch }
+  }
+
+  /// Ends the edits. Returns the fields that were changed, and the operations of which it is unknown whether what they
+  /// show is what the server has. To be called under the lock of the records.
+  func end() -> (changes: [RecordChange], guesses: Set<NormalizedKey>) {
+    made.withLock { made in
+      made.isEnded = true
+      return (made.changes, made.guesses)
+    }
+  }
+
+  /// What becomes of values that lack something now.
+  var loss: NormalizedStore.Loss { made.withLock { $0.hasInvalidated } ? .requestedAtOnce : .requested }
 
   /// Changes what is cached of an operation, if all of it is; returns whether it is.
   ///
@@ -42,44 +63,69 @@ public final class NormalizedEdits: Sendable {
   public func write<Session: GraphQLSession>(_ response: JSONValue, of session: Session) throws {
     let key = try NormalizedKey(session, by: store.client.encoder)
     var plan = try store.plan(of: key)
-    try write(ResponseCompletion(plan).bytes(response), of: &plan, at: nil)
+    let json = try ResponseCompletion(plan).bytes(response)
+    try write { records, change throws(RecordError) in try write(json, of: &plan, at: nil, by: change, &records) }
   }
 
   /// Removes the fields of an entity, or one of them; see ``NormalizedStore/invalidate(_:field:)``.
   public func invalidate(_ entity: EntityID, field: String? = nil) {
     // Nothing is out of date before the server has made the change.
     if isOptimistic { return }
-    let changes = store.records.withLock { $0.remove(entity, field: field) }
-    changed.withLock { $0 += changes }
+    try? write { records, change throws(RecordError) in records.remove(entity, field: field, by: change) }
+    made.withLock { $0.hasInvalidated = true }
   }
 
   private func update<Value: Codable>(_ key: NormalizedKey, _ body: (inout Value) throws -> Void) throws -> Bool {
     var plan = try store.plan(of: key)
-    let level = isOptimistic ? change.optimistic : change.number
-    let read = try store.records.withLockUnchecked { try $0.json(&plan, at: key.source.entity, upTo: level) }
-    guard let read, var value = try key.source.value(of: read, by: store.client.decoder) as? Value else { return false }
-    let before = try store.json(of: value)
-    try body(&value)
-    let after = try store.json(of: value)
-    if after == before { return true }
-    let json = try ResponseCompletion(plan).bytes(after, before: before, in: JSONValue(json: read.span.bytes))
-    try write(json, of: &plan, at: key.source.entity)
-    return true
-  }
-
-  private func write(_ json: [UInt8], of plan: inout PreparedPlan, at entity: EntityID?) throws {
-    try write { records throws(RecordError) in
-      try isOptimistic
-        ? records.writeOptimistic(json, of: &plan, at: entity, by: change)
-        : records.write(json, of: &plan, at: entity, by: change)
+    let entity = key.source.entity
+    // What is to stay is not made of what is optimistic.
+    let level = mutation.map { isOptimistic ? $0.optimistic : $0.number } ?? RecordLayer.firstOptimistic - 1
+    while true {
+      let read = try store.records.withLockUnchecked { try $0.json(&plan, at: entity, upTo: level) }
+      guard let read, var value = try key.source.value(of: read, by: store.client.decoder) as? Value else {
+        return false
+      }
+      let before = try store.json(of: value)
+      try body(&value)
+      let after = try store.json(of: value)
+      if after == before { return true }
+      let json = try ResponseCompletion(plan).bytes(after, before: before, in: JSONValue(json: read.span.bytes))
+      var isCurrent = true
+      try write { records, change throws(RecordError) in
+        isCurrent = try records.json(&plan, at: entity, upTo: level) == read
+        return isCurrent ? try write(json, of: &plan, at: entity, by: change, &records) : []
+      }
+      if isCurrent { return true }
     }
   }
 
+  private func write(
+    _ json: [UInt8], of plan: inout PreparedPlan, at entity: EntityID?, by change: NormalizedRecords.Change,
+    _ records: inout NormalizedRecords
+  ) throws(RecordError) -> [RecordChange] {
+    try isOptimistic
+      ? records.writeOptimistic(json, of: &plan, at: entity, by: change)
+      : records.write(json, of: &plan, at: entity, by: change)
+  }
+
   /// Writes into the records, and notes what has changed.
-  func write(_ body: (inout NormalizedRecords) throws(RecordError) -> [RecordChange]) throws {
+  func write(
+    isResponse: Bool = false,
+    _ body: (inout NormalizedRecords, NormalizedRecords.Change) throws(RecordError) -> [RecordChange]
+  ) throws {
     do {
-      let changes = try store.records.withLockUnchecked { try body(&$0) }
-      changed.withLock { $0 += changes }
+      try store.records.withLockUnchecked { records in
+        guard epoch == records.epoch, !made.withLock({ $0.isEnded }) else { return }
+        let change = mutation ?? records.begin()
+        defer { if mutation == nil { _ = records.end(change) } }
+        let changes = try body(&records, change)
+        let isGuess = mutation != nil && !isOptimistic
+        let guesses = isGuess ? records.overruledKeys(by: change, isResponse: isResponse) : []
+        made.withLock { made in
+          made.changes += changes
+          made.guesses.formUnion(guesses)
+        }
+      }
     } catch let error as RecordError {
       throw RequestError(.invalidRequest, "What is to be written does not fit its document: \(error).")
     }

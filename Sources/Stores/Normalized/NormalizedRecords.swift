@@ -32,16 +32,17 @@ final class ReadLease: Sendable {
 /// **The order of changes.** Each request, edit and push has a number, in the order in which they begin. What has
 /// arrived is written at the level of its number: into the base if nothing that began earlier is under way, else into a
 /// layer, above which are those of later changes. So a query that was sent before a mutation settles below its response,
-/// in whichever order the two arrive. Layers whose turn has come are made a part of those below.
+/// in whichever order the two arrive. Layers whose turn has come are made a part of those below. What is shown until a
+/// server answers is in layers above all these, and is never read for what is to stay.
 struct NormalizedRecords: Sendable {
   /// A change in progress.
   struct Change: Hashable, Sendable {
-    /// Even; the odd number above is that of the layer with what is shown until the response comes.
     let number: UInt64
     /// Changes with the removal of everything: what began before is dropped.
     let epoch: UInt64
 
-    var optimistic: UInt64 { number + 1 }
+    /// The layer with what is shown until the response comes.
+    var optimistic: UInt64 { RecordLayer.firstOptimistic | number }
   }
 
   /// What is read again and again for a key.
@@ -61,9 +62,14 @@ struct NormalizedRecords: Sendable {
   struct Freshness: Sendable {
     /// When its latest response came.
     var writtenAt: StoreTime
-    var isInvalidated = false
-    /// When it was last requested because something was missing.
-    var missedAt: StoreTime?
+    /// The number of its latest invalidation, unless what was requested later has come.
+    var invalidatedAt: UInt64?
+    /// When it was last requested because something was missing, and how often in a row.
+    var missed: (at: StoreTime, count: Int)?
+    /// Whether it will be looked after the next pause.
+    var awaitsRetry = false
+
+    var isInvalidated: Bool { invalidatedAt != nil }
   }
 
   /// A read of the records, still to be decoded.
@@ -77,7 +83,7 @@ struct NormalizedRecords: Sendable {
     let missing: [RecordStep]
     /// Whether the read before gave the same.
     let isSame: Bool
-    let freshness: Freshness
+    fileprivate let epoch: UInt64
   }
 
   private(set) var cache: RecordCache
@@ -90,8 +96,10 @@ struct NormalizedRecords: Sendable {
   /// Whether an optimistic layer has ended since these were read: they may be what they were, but no longer optimistic.
   private var hasConfirmed = false
   private var underWay: Set<UInt64> = []
+  /// The layers with responses to queries.
+  private var answers: Set<UInt64> = []
   private var lastNumber: UInt64 = 0
-  private var epoch: UInt64 = 0
+  private(set) var epoch: UInt64 = 0
   /// Whether nothing is kept any more.
   private var isEnded = false
   /// When the oldest of what is here may have been written.
@@ -103,7 +111,7 @@ struct NormalizedRecords: Sendable {
   }
 
   private mutating func next() -> UInt64 {
-    lastNumber += 2
+    lastNumber += 1
     return lastNumber
   }
 
@@ -161,18 +169,39 @@ struct NormalizedRecords: Sendable {
   private mutating func settle() {
     // The layer that another may join, 0 for the base; `nil` if it is that of a change in progress.
     var below: UInt64? = 0
-    for number in cache.layerNumbers {
-      let isEnded = number % 2 == 0 && !underWay.contains(number)
+    for number in cache.layerNumbers where number < RecordLayer.firstOptimistic {
+      let isEnded = !underWay.contains(number)
       if isEnded, let low = below, !underWay.contains(where: { $0 > low && $0 < number }) {
         cache.settleLayer(number)
+        if answers.contains(number) { answers.insert(low) }
       } else {
         below = isEnded ? number : nil
       }
     }
+    if !answers.isEmpty { answers.formIntersection(cache.layerNumbers) }
   }
 
   private mutating func record(of entity: EntityID?) -> RecordID? {
     entity.map { cache.insert($0.type, key: $0.key) }
+  }
+
+  /// The operations that show what the latest write has otherwise, because what began later has come before it, if it is
+  /// unknown which of the two the server has.
+  /// - Parameter isResponse: Whether it was what the server has answered: then a later mutation or edit is right.
+  mutating func overruledKeys(by change: Change, isResponse: Bool) -> [NormalizedKey] {
+    if cache.overruled.isEmpty || isResponse && !answers.contains(where: { $0 > change.number }) { return [] }
+    return index.touched(by: cache.overruled).compactMap { watches[$0]?.key }
+  }
+
+  /// Notes that what a change has brought is the response to a query.
+  mutating func noteAnswer(_ change: Change) { answers.insert(change.number) }
+
+  /// Whether the records have layers: what is read may then hide what was written.
+  var hasLayers: Bool { !cache.layerNumbers.isEmpty }
+
+  /// Whether there may be something to read of a key: a read for one time only makes no entity.
+  func knows(_ key: NormalizedKey) -> Bool {
+    key.source.entity.map { cache.entity($0.type, key: $0.key) != nil } ?? true
   }
 
   // MARK: Reads
@@ -184,15 +213,21 @@ struct NormalizedRecords: Sendable {
   mutating func json(
     _ plan: inout PreparedPlan, at entity: EntityID?, upTo layer: UInt64
   ) throws(RecordError) -> [UInt8]? {
-    try cache.read(&plan, at: record(of: entity), upTo: layer).json
+    let record = entity.map { cache.entity($0.type, key: $0.key) }
+    if case .some(nil) = record { return nil }
+    return try cache.read(&plan, at: record ?? nil, upTo: layer).json
+  }
+
+  /// The path of what a plan lacks first; nobody depends on it.
+  mutating func missing(_ plan: inout PreparedPlan) throws(RecordError) -> [RecordStep]? {
+    try cache.read(&plan).missing.first
   }
 
   /// Reads a key, and notes what the read depends on.
   mutating func read(_ key: NormalizedKey, _ plan: @autoclosure () throws -> PreparedPlan) throws -> Reading {
     forgetEnded()
     if let id = ids[key], let reading = try read(id) { return reading }
-    lastNumber += 2
-    let id = lastNumber
+    let id = next()
     watches[id] = Watch(key: key, plan: try plan())
     ids[key] = id
     guard let reading = try read(id) else { throw RecordError.noEntity }
@@ -206,7 +241,7 @@ struct NormalizedRecords: Sendable {
     let lease = watch.lease ?? ReadLease(id, endingIn: ended)
     let result = try cache.read(&watch.plan, at: record(of: watch.key.source.entity))
     index.watch(id, result.dependencies)
-    let isOptimistic = cache.layerNumbers.contains { $0 % 2 == 1 && cache.shows($0, in: result.dependencies) }
+    let isOptimistic = cache.showsOptimistic(in: result.dependencies)
     let isSameContent = result.json.map { $0 == watch.json } ?? true
     let isSame =
       watch.number > 0 && isSameContent && watch.isMissing == (result.json == nil)
@@ -218,28 +253,28 @@ struct NormalizedRecords: Sendable {
     return Reading(
       key: watch.key, lease: lease, number: watch.number, isOptimistic: isOptimistic,
       json: result.json == nil ? nil : watch.json, missing: result.missing.first ?? [], isSame: isSame,
-      freshness: freshness.peek(watch.key) ?? Freshness(writtenAt: emptyAt))
+      epoch: epoch)
   }
 
-  /// Reads again what changes have touched; those keys alone whose response is another one now. Keys that nobody watches
-  /// are not read, but given by name.
-  mutating func readTouched(
-    by changes: [RecordChange], isWatched: (NormalizedKey) -> Bool
-  ) -> (readings: [Reading], unwatched: [NormalizedKey]) {
+  /// Whether a read is the latest of its key, so that it may be shown. It is not if everything was removed since.
+  func isLatest(_ reading: Reading) -> Bool {
+    reading.epoch == epoch && !isEnded && watches[reading.lease.id]?.number == reading.number
+  }
+
+  /// Whether something was missing from the latest read of a key.
+  func isMissing(_ key: NormalizedKey) -> Bool { ids[key].flatMap { watches[$0]?.isMissing } ?? true }
+
+  /// Reads again what changes have touched; those keys alone whose response is another one now, and that are watched.
+  mutating func readTouched(by changes: [RecordChange], isWatched: (NormalizedKey) -> Bool) -> [Reading] {
     forgetEnded()
     var touched = index.touched(by: changes)
     if exchange(&hasConfirmed, with: false) { touched = Set(touched).union(optimisticWatches).sorted() }
     var readings: [Reading] = []
-    var unwatched: [NormalizedKey] = []
     for id in touched {
-      guard let key = watches[id]?.key else { continue }
-      if !isWatched(key) {
-        unwatched.append(key)
-      } else if let reading = try? read(id), !reading.isSame {
-        readings.append(reading)
-      }
+      guard let key = watches[id]?.key, isWatched(key) else { continue }
+      if let reading = try? read(id), !reading.isSame { readings.append(reading) }
     }
-    return (readings, unwatched)
+    return readings
   }
 
   private mutating func forgetEnded() {
@@ -254,42 +289,73 @@ struct NormalizedRecords: Sendable {
 
   // MARK: Freshness
 
-  /// Notes that the response to an operation has come.
-  mutating func noteResponse(of key: NormalizedKey, at now: StoreTime) {
-    _ = freshness.write(
-      Freshness(writtenAt: now, missedAt: freshness.peek(key)?.missedAt), for: key, cost: 1)
+  /// What is known of a key beside its records.
+  func freshness(of key: NormalizedKey) -> Freshness { freshness.peek(key) ?? Freshness(writtenAt: emptyAt) }
+
+  private mutating func modifyFreshness(of key: NormalizedKey, _ change: (inout Freshness) -> Void) {
+    var known = freshness(of: key)
+    change(&known)
+    _ = freshness.write(known, for: key, cost: 1)
   }
 
-  /// Marks an operation as out of date, until its next response.
+  /// Notes that the response to an operation has come, which was requested by a change.
+  mutating func noteResponse(of key: NormalizedKey, to change: Change, at now: StoreTime) {
+    modifyFreshness(of: key) { known in
+      known.writtenAt = now
+      // One that was requested before says nothing about what made the operation invalid.
+      if let number = known.invalidatedAt, number < change.number { known.invalidatedAt = nil }
+    }
+  }
+
+  /// Marks an operation as out of date, until the response to a later request.
   mutating func invalidate(_ key: NormalizedKey) {
-    var known = freshness.peek(key) ?? Freshness(writtenAt: emptyAt)
-    known.isInvalidated = true
-    _ = freshness.write(known, for: key, cost: 1)
+    let number = next()
+    modifyFreshness(of: key) { $0.invalidatedAt = number }
   }
 
-  /// Whether a key may be requested because something is missing, which is then noted: not again within a time, so that
-  /// two keys whose responses take something from each other are not requested for ever.
-  mutating func mayRequestMissing(_ key: NormalizedKey, now: StoreTime, pause: Duration) -> Bool {
-    var known = freshness.peek(key) ?? Freshness(writtenAt: emptyAt)
-    if let missedAt = known.missedAt, now >= missedAt, now - missedAt < pause { return false }
-    known.missedAt = now
-    _ = freshness.write(known, for: key, cost: 1)
+  /// How long a key is not to be requested because something is missing: two keys whose responses take something from
+  /// each other are not requested for ever. The pause doubles as long as that goes on, up to a minute, or what it was.
+  func missDelay(of key: NormalizedKey, now: StoreTime, pause: Duration) -> Duration {
+    guard let missed = freshness.peek(key)?.missed, now >= missed.at else { return .zero }
+    return max(.zero, Self.missPause(pause, missed.count) - (now - missed.at))
+  }
+
+  private static func missPause(_ pause: Duration, _ count: Int) -> Duration {
+    min(pause * (1 << min(max(count - 1, 0), 16)), max(pause, .seconds(60)))
+  }
+
+  /// Notes that a key was requested because something was missing.
+  mutating func noteMissRequest(of key: NormalizedKey, now: StoreTime, pause: Duration) {
+    modifyFreshness(of: key) { known in
+      let isInRow = known.missed.map { now >= $0.at && now - $0.at < Self.missPause(pause, $0.count) * 2 } ?? false
+      known.missed = (now, isInRow ? (known.missed?.count ?? 0) + 1 : 1)
+    }
+  }
+
+  /// Notes that a key will be looked at after a pause, or was; returns whether that is news.
+  mutating func setAwaitsRetry(_ awaits: Bool, of key: NormalizedKey) -> Bool {
+    if freshness(of: key).awaitsRetry == awaits { return false }
+    modifyFreshness(of: key) { $0.awaitsRetry = awaits }
     return true
   }
 
   // MARK: Removing
 
-  /// Makes the fields of an entity missing, or one of them.
-  mutating func remove(_ entity: EntityID, field: String?) -> [RecordChange] {
-    guard let record = cache.entity(entity.type, key: entity.key) else { return [] }
-    return field.map { cache.remove(record, field: $0) } ?? cache.remove(record)
+  /// Makes the fields of an entity missing, or one of them, at the level of a change: what was requested before it does
+  /// not bring them back.
+  mutating func remove(_ entity: EntityID, field: String?, by change: Change) -> [RecordChange] {
+    cache.overruled = []
+    guard isUnderWay(change), let record = cache.entity(entity.type, key: entity.key) else { return [] }
+    let level = level(of: change)
+    return field.map { cache.remove(record, field: $0, in: level) } ?? cache.remove(record, in: level)
   }
 
-  /// Makes what an operation begins with missing.
-  mutating func removeRoot(of plan: inout PreparedPlan) throws(RecordError) -> [RecordChange] {
-    guard let root = cache.root(plan.plan.rootType) else { return [] }
+  /// Makes what an operation begins with missing, at the level of a change.
+  mutating func removeRoot(of plan: inout PreparedPlan, by change: Change) throws(RecordError) -> [RecordChange] {
+    guard isUnderWay(change), let root = cache.root(plan.plan.rootType) else { return [] }
+    let level = level(of: change)
     var changes: [RecordChange] = []
-    for field in try cache.rootFields(of: &plan) { changes += cache.remove(root, field: field) }
+    for field in try cache.rootFields(of: &plan) { changes += cache.remove(root, field: field, in: level) }
     return changes
   }
 
@@ -302,6 +368,7 @@ struct NormalizedRecords: Sendable {
     _ = freshness.removeAll()
     optimisticWatches = []
     underWay = []
+    answers = []
     emptyAt = now
     forgetEnded()
     // Who watches goes on doing so.

@@ -71,10 +71,12 @@ extension NormalizedStore {
     var plan = try plan(of: key)
     let json = try ResponseCompletion(plan).bytes(response)
     let edits = NormalizedEdits(self, change, isOptimistic: true)
-    try edits.write { records throws(RecordError) in try records.writeOptimistic(json, of: &plan, by: change) }
+    try edits.write { records, change throws(RecordError) in
+      try records.writeOptimistic(json, of: &plan, by: change)
+    }
     if let updates { try updates(try SessionSource(session: session).data(of: json, by: client.decoder), edits) }
     let steps = ValueSteps()
-    commit(in: steps) { _, changes in changes += edits.changes }
+    commit(in: steps) { _, changes in changes += edits.end().changes }
     store.end(steps)
   }
 
@@ -89,13 +91,19 @@ extension NormalizedStore {
     var plan = try plan(of: key)
     let edits = NormalizedEdits(self, change, isOptimistic: false)
     // The server has made the change: what cannot be written of it is no failure of the mutation.
-    try? edits.write { records throws(RecordError) in
+    try? edits.write(isResponse: true) { records, change throws(RecordError) in
       try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
     }
     try? updates?(data, edits)
     let steps = ValueSteps()
-    commit(in: steps) { records, changes in changes += edits.changes + records.end(change) }
+    let guesses = commit(in: steps, edits.loss) { records, changes in
+      let (edited, guesses) = edits.end()
+      for key in guesses { records.invalidate(key) }
+      changes += edited + records.end(change)
+      return guesses
+    }
     let ending = store.perform(in: steps) { state in
+      for key in guesses { state.invalidate(key) }
       state.unhide(afterSuccessOf: number)
       return state.ending
     }
@@ -111,7 +119,7 @@ extension NormalizedStore {
   ) {
     let steps = ValueSteps()
     end(change, in: steps)
-    removeRefused(nil, error, in: steps)
+    removeRefused(nil, error, by: change, in: steps)
     store.apply(error, of: nil, in: steps) { _ in observer.onError(error) }
     store.end(steps)
   }
@@ -130,15 +138,16 @@ extension NormalizedStore {
 
 /// Changes of what is cached, which nobody sends.
 extension NormalizedStore {
-  /// Makes several changes in one step: nobody sees only some of them. The response to a query that is under way does not
-  /// replace them. If the closure throws, what it has changed until then stays.
+  /// Makes several changes that those who watch are shown in one step; who reads meanwhile may see only some of them. The
+  /// response to a query that is under way does not replace them. If the closure throws, what it has changed until then
+  /// stays. The closure of an edit is called again if what it has changed is another value by then.
   public func update(_ body: (NormalizedEdits) throws -> Void) rethrows {
-    let change = records.withLock { $0.begin() }
-    let edits = NormalizedEdits(self, change, isOptimistic: false)
-    let steps = ValueSteps()
+    let edits = NormalizedEdits(self, nil, isOptimistic: false)
     defer {
-      commit(in: steps) { records, changes in changes += edits.changes + records.end(change) }
+      let steps = ValueSteps()
+      commit(in: steps, edits.loss) { _, changes in changes += edits.end().changes }
       store.end(steps)
+      collectIfNeeded()
     }
     try body(edits)
   }
@@ -169,20 +178,30 @@ extension NormalizedStore {
     try update { try $0.write(response, of: session) }
   }
 
-  /// The results of a subscription, which are written on their way, before observers get them.
-  public func follow<Session: GraphQLSubscription>(_ session: Session) -> Observable<LiveEvent<Session.ResponseData>> {
+  /// The results of a subscription, which are written on their way, before observers get them. After the end of the store,
+  /// the next event fails.
+  /// - Parameter operations: Those that show what the subscription brings. They are invalidated whenever some of it may be
+  ///   missing: when it is connected, or connected again, after results were dropped because the observer was slow, and
+  ///   after one that the server could not make.
+  public func follow<Session: GraphQLSubscription>(
+    _ session: Session, invalidating operations: [any GraphQLSession] = []
+  ) -> Observable<LiveEvent<Session.ResponseData>> {
     .deferred { [self] in
       let key = try NormalizedKey(session, by: client.encoder)
       let undecoded = UndecodedSession(session, rewritten: try document(of: key).rewritten)
       return undecoded.subscribe(on: client).map { [self] event in
+        if let ending = store.perform({ $0.ending }) { throw ending }
+        switch event {
+        case .connected, .reconnected, .dropped, .failed: for operation in operations { try invalidate(operation) }
+        case .value, .disconnected, .resumed: break
+        }
         guard case .value(let response) = event else { return try event.map { _ in throw StoreError.noResponse } }
         _ = try response.errors(acceptedBy: session.errorPolicy)
         var plan = try plan(of: key)
         update { edits in
           // What cannot be written may still be read by the session's own type.
-          try? edits.write { records throws(RecordError) in
-            try records.write(
-              response.data.bytes, of: &plan, errors: response.recordErrors, by: edits.change)
+          try? edits.write { records, change throws(RecordError) in
+            try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
           }
         }
         return .value(try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder))

@@ -21,18 +21,20 @@ extension NormalizedStore {
           let steps = ValueSteps()
           defer { store.end(steps) }
           do {
-            let fetched = try receive(response, of: session, key, change, in: steps)
+            let (fetched, lost) = try receive(response, of: session, key, change, in: steps)
             observer.onNext(fetched)
             observer.onCompleted()
+            if let lost { project(lost, in: steps) }
           } catch {
+            removeRefused(key, error, by: change, in: steps)
             end(change, in: steps)
             observer.onError(error)
           }
         },
         onError: { [self] error in
           let steps = ValueSteps()
+          removeRefused(key, error, by: change, in: steps)
           end(change, in: steps)
-          removeRefused(key, error, in: steps)
           observer.onError(error)
           store.end(steps)
         })
@@ -57,41 +59,56 @@ extension NormalizedStore {
     }
   }
 
-  /// Writes a response, ends its request, and returns what is cached of its operation then.
+  /// Writes a response, ends its request, and returns what is cached of its operation then; and a read from which
+  /// something is missing that the response has, if what began later has hidden it.
   private func receive<Session: GraphQLSession>(
     _ response: GraphQLResponse<RawJSON>, of session: Session, _ key: NormalizedKey,
     _ change: NormalizedRecords.Change, in steps: ValueSteps
-  ) throws -> Fetched<NormalizedValue> {
+  ) throws -> (Fetched<NormalizedValue>, lost: NormalizedRecords.Reading?) {
     let errors = try response.errors(acceptedBy: session.errorPolicy)
-    let isKept = store.state.withLock { $0.cachesResponse(of: key) }
+    var isKept: Bool { store.state.withLock { $0.cachesResponse(of: key) } }
+    func value(lease: ReadLease?, number: UInt64) throws -> Fetched<NormalizedValue> {
+      let value = NormalizedValue(
+        value: try key.source.value(of: response.data.bytes, by: client.decoder), number: number,
+        json: response.data.bytes, isOptimistic: false, lease: lease)
+      return Fetched(value, errors: errors)
+    }
+    if !isKept {
+      let fetched = try value(lease: nil, number: 0)
+      // Somebody who wants it cached may have joined meanwhile.
+      if !isKept { return (fetched, nil) }
+    }
     let now = store.clock.now
     var plan = try plan(of: key)
+    var isWhole = false
     let reading = commit(in: steps, except: key) { records, changes -> NormalizedRecords.Reading? in
       // What was removed since is not brought back.
-      guard isKept, records.isUnderWay(change) else { return nil }
+      guard records.isUnderWay(change) else { return nil }
       // Of a response that does not fit the document, nothing is written: the session's own type says whether it can be
       // read.
       let written = try? records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
+      if records.hasLayers, response.errors.isEmpty {
+        isWhole = (try? records.json(&plan, at: nil, upTo: change.number)) ?? nil != nil
+      }
+      if written != nil { records.noteAnswer(change) }
       changes += (written ?? []) + records.end(change)
       if written == nil { return nil }
-      if response.errors.isEmpty { records.noteResponse(of: key, at: now) }
+      if response.errors.isEmpty { records.noteResponse(of: key, to: change, at: now) }
       return try? records.read(key, plan)
     }
     collectIfNeeded()
     if let reading, let json = reading.json {
       // What is held is what the records have, unless that has changed.
       let held = store.state.withLock { $0.held(key)?.value }
-      if let held, held.number == reading.number { return Fetched(held, errors: errors) }
-      let value = try value(of: reading, json)
+      if let held, held.number == reading.number { return (Fetched(held, errors: errors), nil) }
+      let value = try self.value(of: reading, json)
       // Also if the store does not keep the response, as one that a later one has overtaken: what it has brought is in
       // the records.
-      project(value, of: reading, in: steps)
-      return Fetched(value, errors: errors)
+      let isLatest = project(value, of: reading, in: steps, .requested)
+      let latest = isLatest ? nil : try? read(key)
+      return (Fetched(value, errors: errors), latest?.json == nil ? latest : nil)
     }
-    let value = NormalizedValue(
-      value: try key.source.value(of: response.data.bytes, by: client.decoder),
-      number: reading?.number ?? 0, json: response.data.bytes, isOptimistic: false, lease: reading?.lease)
-    return Fetched(value, errors: errors)
+    return (try value(lease: reading?.lease, number: reading?.number ?? 0), isWhole ? reading : nil)
   }
 
   /// Ends a change that has brought nothing.
@@ -101,14 +118,18 @@ extension NormalizedStore {
 
   /// Removes what the server has refused, if that is what the failure means: what an operation begins with, or
   /// everything. What is hidden stays.
-  func removeRefused(_ key: NormalizedKey?, _ error: any Error, in steps: ValueSteps) {
+  func removeRefused(
+    _ key: NormalizedKey?, _ error: any Error, by change: NormalizedRecords.Change, in steps: ValueSteps
+  ) {
     let failure = RequestError(wrapping: error)
     if configuration.mayServeStale(failure) { return }
     switch configuration.effectOfFailure(failure) {
     case .keep, .hideAll: break
     case .remove:
       guard let key, var plan = try? plan(of: key) else { return }
-      commit(in: steps, except: key) { records, changes in changes += (try? records.removeRoot(of: &plan)) ?? [] }
+      commit(in: steps, except: key, .removed) { records, changes in
+        changes += (try? records.removeRoot(of: &plan, by: change)) ?? []
+      }
     case .removeAll:
       let now = store.clock.now
       records.withLock { $0.removeAll(now: now) }
@@ -117,46 +138,88 @@ extension NormalizedStore {
 
   // MARK: Showing
 
+  /// What becomes of a value when something of it is missing.
+  enum Loss {
+    /// It stays, out of date, and is requested again, unless that was done only just now: then after a pause.
+    case requested
+    /// It stays, out of date, and is requested again at once, since somebody wants that.
+    case requestedAtOnce
+    /// It goes, since the server has refused it.
+    case removed
+  }
+
   /// Changes the records in one step, then shows everyone who has read what was changed what has become of it.
   /// - Parameters:
   ///   - key: Whose value the caller shows.
+  ///   - loss: What becomes of the values that lack something then.
   ///   - change: Adds the fields that it changes.
   func commit<Result: Sendable>(
-    in steps: ValueSteps, except key: NormalizedKey? = nil,
+    in steps: ValueSteps, except key: NormalizedKey? = nil, _ loss: Loss = .requested,
     _ change: (inout NormalizedRecords, inout [RecordChange]) throws -> Result
   ) rethrows -> Result {
-    let (result, readings, unwatched) = try records.withLockUnchecked { records in
+    var garbage: [Any] = []
+    let (result, readings) = try records.withLockUnchecked { records in
       var changes: [RecordChange] = []
       let result = try change(&records, &changes)
-      let (readings, unwatched) = records.readTouched(by: changes) { key in
-        store.state.withLock { $0.isInUse(key) }
+      let readings = records.readTouched(by: changes) { key in
+        !store.perform(in: steps, keeping: &garbage) { $0.drop(key) }
       }
-      return (result, readings, unwatched)
+      return (result, readings)
     }
-    for reading in readings where reading.key != key { project(reading, in: steps) }
-    for key in unwatched where !store.perform(in: steps, { $0.drop(key) }) {
-      // It has come into use meanwhile.
-      if let reading = try? read(key) { project(reading, in: steps) }
-    }
+    garbage = []
+    for reading in readings where reading.key != key { project(reading, in: steps, loss) }
     return result
   }
 
-  /// Shows what the records have for a key.
-  func project(_ reading: NormalizedRecords.Reading, in steps: ValueSteps? = nil) {
-    let key = reading.key
-    if let json = reading.json, let value = try? value(of: reading, json) {
-      project(value, of: reading, in: steps)
-    } else if store.state.withLock({ $0.held(key) != nil }) {
-      let now = store.clock.now
-      let requests = records.withLock { $0.mayRequestMissing(key, now: now, pause: configuration.missPause) }
-      store.perform(in: steps) { $0.lose(key, requests: requests) }
-    }
+  /// Shows what the records have for a key, unless it was read again since.
+  func project(_ reading: NormalizedRecords.Reading, in steps: ValueSteps, _ loss: Loss = .requested) {
+    _ = project(reading.json.flatMap { try? value(of: reading, $0) }, of: reading, in: steps, loss)
   }
 
-  private func project(_ value: NormalizedValue, of reading: NormalizedRecords.Reading, in steps: ValueSteps?) {
-    var made = CachedValue(value, writtenAt: reading.freshness.writtenAt)
-    made.isInvalidated = reading.freshness.isInvalidated
-    store.perform(in: steps) { [made] in $0.project(value, for: reading.key, made: made) }
+  /// Shows a value that was decoded from a read; if it is `nil`, that something is missing. Does nothing if the key was
+  /// read again since, or everything was removed; returns whether it was not.
+  private func project(
+    _ value: NormalizedValue?, of reading: NormalizedRecords.Reading, in steps: ValueSteps, _ loss: Loss
+  ) -> Bool {
+    let (key, now, pause) = (reading.key, store.clock.now, configuration.missPause)
+    var garbage: [Any] = []
+    var retryDelay: Duration?
+    // Under the lock of the records, so that what is shown is in the order of their changes.
+    let isLatest = records.withLockUnchecked { records in
+      guard records.isLatest(reading) else { return false }
+      let known = records.freshness(of: key)
+      store.perform(in: steps, keeping: &garbage) { state in
+        if let value {
+          var made = CachedValue(value, writtenAt: known.writtenAt)
+          made.isInvalidated = known.isInvalidated
+          return state.project(value, for: key, made: made)
+        }
+        guard state.held(key) != nil else { return }
+        if loss == .removed { return state.remove(key) }
+        let delay = loss == .requested ? records.missDelay(of: key, now: now, pause: pause) : .zero
+        if state.lose(key, requests: delay == .zero) {
+          records.noteMissRequest(of: key, now: now, pause: pause)
+        } else if delay > .zero, state.isRequestable(key), records.setAwaitsRetry(true, of: key) {
+          retryDelay = delay
+        }
+      }
+      return true
+    }
+    garbage = []
+    if let retryDelay {
+      _ = store.clock.scheduler.schedule(after: retryDelay) { [weak self] in self?.retry(key) }
+    }
+    return isLatest
+  }
+
+  /// Requests a key after a pause, if something is still missing.
+  private func retry(_ key: NormalizedKey) {
+    guard records.withLock({ $0.setAwaitsRetry(false, of: key) }), store.state.withLock({ $0.isInUse(key) }),
+      let reading = try? read(key)
+    else { return }
+    let steps = ValueSteps()
+    if reading.json == nil || !reading.isSame { project(reading, in: steps) }
+    store.end(steps)
   }
 }
 

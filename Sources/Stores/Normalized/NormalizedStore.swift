@@ -137,8 +137,7 @@ extension NormalizedStore {
       {
         return .just(Self.typed(state.snapshot(state.rendered(), isStale: isStale, now: now)))
       }
-      load(key)
-      return store.read(key, policy, context).map(Self.typed)
+      return holding(key) { [store] in store.read(key, policy, context).map(Self.typed) }
     }
   }
 
@@ -167,8 +166,10 @@ extension NormalizedStore {
 
   /// The path of the first field that is missing to read an operation, such as `issue.title`; `nil` if nothing is.
   public func missingPath(of session: some GraphQLSession) -> String? {
-    guard let key = try? NormalizedKey(session, by: client.encoder), let reading = try? read(key) else { return "" }
-    return reading.json == nil ? reading.missing.map(\.description).joined(separator: ".") : nil
+    guard let key = try? NormalizedKey(session, by: client.encoder), var plan = try? plan(of: key),
+      let missing = try? records.withLockUnchecked({ try .some($0.missing(&plan)) })
+    else { return "" }
+    return missing?.map(\.description).joined(separator: ".")
   }
 
   /// What is cached of a fragment, the first of a document, for one entity; `nil` if something is missing.
@@ -207,6 +208,7 @@ extension NormalizedStore {
   }
 
   private func peek(_ key: NormalizedKey) -> Snapshot<NormalizedValue>? {
+    guard records.withLock({ $0.knows(key) }) else { return nil }
     load(key)
     return store.peek(key)
   }
@@ -250,7 +252,9 @@ extension NormalizedStore {
     defer { store.perform { $0.release(key) } }
     if let held { return held.value.lease }
     guard let reading = try? read(key) else { return nil }
-    project(reading)
+    let steps = ValueSteps()
+    project(reading, in: steps)
+    store.end(steps)
     return reading.lease
   }
 

@@ -14,8 +14,12 @@ struct SlotKey: Hashable, Sendable {
 /// mutation, for example.
 struct RecordLayer: Sendable {
   let number: UInt64
+  /// The first number of the layers that are optimistic: they are above all that a server has answered.
+  static var firstOptimistic: UInt64 { 1 << 63 }
   /// A missing slot hides what is below.
   var slots: [SlotKey: Slot] = [:]
+
+  var isOptimistic: Bool { number >= Self.firstOptimistic }
 }
 
 extension RecordCache {
@@ -55,14 +59,17 @@ extension RecordCache {
     }
   }
 
-  /// Whether a layer has one of the fields that a read looked at.
-  func shows(_ number: UInt64, in dependencies: RecordDependencies) -> Bool {
-    guard let layer = layers.first(where: { $0.number == number }), !layer.slots.isEmpty else { return false }
+  /// Whether an optimistic layer has one of the fields that a read looked at.
+  func showsOptimistic(in dependencies: RecordDependencies) -> Bool {
+    guard layers.contains(where: { $0.isOptimistic && !$0.slots.isEmpty }) else { return false }
     let entries = dependencies.merged
-    return layer.slots.keys.contains { key in
-      let wanted = RecordDependencies.Entry(key.entity, key.field, at: place(of: key))
-      let index = entries.partitioningIndex { $0.key >= wanted.key }
-      return index < entries.count && entries[index].key == wanted.key && entries[index].mask & wanted.mask != 0
+    return layers.contains { layer in
+      layer.isOptimistic
+        && layer.slots.keys.contains { key in
+          let wanted = RecordDependencies.Entry(key.entity, key.field, at: place(of: key))
+          let index = entries.partitioningIndex { $0.key >= wanted.key }
+          return index < entries.count && entries[index].key == wanted.key && entries[index].mask & wanted.mask != 0
+        }
     }
   }
 
@@ -83,6 +90,11 @@ extension RecordCache {
       layer -= 1
     }
     return base(entity, field, at: place)
+  }
+
+  /// The topmost slot of a field that is not optimistic.
+  func answered(_ entity: UInt32, _ field: UInt32, at place: Int32) -> Slot {
+    visible(entity, field, at: place, upTo: layers.lastIndex { !$0.isOptimistic } ?? -1)
   }
 
   /// Whether a layer above a place has the field.

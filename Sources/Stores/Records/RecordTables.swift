@@ -79,6 +79,8 @@ package struct RecordCache: Sendable {
   package private(set) var chunkBytes = 0
 
   var layers: [RecordLayer] = []
+  /// The fields of the latest write that a layer above it has otherwise, optimistic ones aside.
+  var overruled: [RecordChange] = []
   var collection: RecordCollection?
 
   package init(_ schema: RecordSchema = RecordSchema()) {
@@ -402,7 +404,7 @@ extension RecordCache {
   /// Makes all fields of an entity missing in the base.
   mutating func clear(_ number: UInt32) {
     release(entities[Int(number)])
-    entities[Int(number)].count = 0
+    (entities[Int(number)].start, entities[Int(number)].count) = (0, 0)
     extras[number] = nil
   }
 }

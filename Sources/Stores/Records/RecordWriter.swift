@@ -374,6 +374,7 @@ extension RecordCache {
     var changes: [RecordChange] = []
     var used = 0
     let isAlone = layers.isEmpty
+    overruled = []
     for entry in state.journal.elements(from: 0) {
       var now =
         state.layer < 0
@@ -388,6 +389,8 @@ extension RecordCache {
         if !areEqual(old, now) {
           changes.append(RecordChange(entity: entry.entity, field: entry.field, place: entry.place))
         }
+      } else if !areEqual(answered(entry.entity, entry.field, at: entry.place), now) {
+        overruled.append(RecordChange(entity: entry.entity, field: entry.field, place: entry.place))
       }
       used += size(of: now, in: state.number)
       if now.chunk == state.number, !now.hasMemory {

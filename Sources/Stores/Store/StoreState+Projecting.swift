@@ -12,9 +12,9 @@ extension StoreState {
   /// Whether somebody wants the response to a request of a key cached.
   func cachesResponse(of key: Key) -> Bool { entries[key]?.fetches.contains { $0.cachesResponse } ?? false }
 
-  /// Shows what the shared data have for a key now. It is as old as the value that it replaces, and as stale; what comes
-  /// for requests in flight has been made of the same data, so it is not older.
-  /// - Parameter made: Its date and whether it is out of date, if memory has no value.
+  /// Shows what the shared data have for a key now. It is as old as the value that it replaces; what comes for requests in
+  /// flight has been made of the same data, so it is not older.
+  /// - Parameter made: Whether it is out of date, and its date, if memory has no value.
   mutating func project(_ value: Value, for key: Key, made: CachedValue<Value>) {
     guard ending == nil else { return }
     var cached = made
@@ -22,6 +22,8 @@ extension StoreState {
     if let old {
       cached = old
       cached.value = newest(old.value, value)
+      // It is no longer out of date if it was because something was missing.
+      cached.isInvalidated = made.isInvalidated
       if old.isPartial { cached.errors = [] }
     }
     if let entry = entries[key] {
@@ -33,12 +35,19 @@ extension StoreState {
   }
 
   /// Marks the value of a key as out of date, since the shared data lack a part of it now, and requests it for those who
-  /// watch it.
-  mutating func lose(_ key: Key, requests: Bool) {
-    guard ending == nil, var cached = held(key) else { return }
+  /// watch it; returns whether a request was begun.
+  mutating func lose(_ key: Key, requests: Bool) -> Bool {
+    guard ending == nil, var cached = held(key) else { return false }
     cached.isInvalidated = true
     install(cached, for: key)
-    if !requests || !refetch(key) { publish(key) }
+    if requests, refetch(key) { return true }
+    publish(key)
+    return false
+  }
+
+  /// Whether a key has watchers that would request it.
+  func isRequestable(_ key: Key) -> Bool {
+    entries[key]?.watchers.contains { $0.policy.networkFetch != .never && $0.policy.cachesResponse } ?? false
   }
 
   /// Drops the value of a key; returns `false`, and does nothing, if it is in use.
@@ -46,5 +55,21 @@ extension StoreState {
     if isInUse(key) { return false }
     forget(key)
     return true
+  }
+}
+
+extension Store {
+  /// Changes the state as a step that is made under another lock. What it replaces is added to `garbage`, to be released
+  /// after that lock: the last release may run the user's code.
+  func perform<Result>(
+    in steps: Steps<Key, Value>, keeping garbage: inout [Any], _ change: (inout StoreState<Key, Value>) -> Result
+  ) -> Result {
+    state.withLockUnchecked { state in
+      defer {
+        steps.append(exchange(&state.effects, with: []))
+        garbage += exchange(&state.garbage, with: [])
+      }
+      return change(&state)
+    }
   }
 }

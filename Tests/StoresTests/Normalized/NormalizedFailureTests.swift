@@ -105,6 +105,48 @@ import Testing
     _ = again
   }
 
+  @Test func `what a code beside data refuses is gone`() throws {
+    let world = try NormalizedWorld()
+    let first = Recorder(world.store.get(GetIssue("1")))
+    world.server[0].data(issue("1", "secret"))
+    let again = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.server[1].answer(
+      """
+      {"data": {"issue": {"__typename": "Issue", "id": "1", "title": null, "state": "OPEN"}},
+       "errors": [{"message": "No.", "path": ["issue", "title"], "extensions": {"code": "FORBIDDEN"}}]}
+      """)
+    #expect(again.error.value != nil)
+    #expect(world.store.peek(GetIssue("1")) == nil)
+    _ = first
+  }
+
+  @Test func `what the server refuses is gone also while an older request is under way`() throws {
+    let world = try NormalizedWorld()
+    let slow = Recorder(world.store.get(GetIssue("9"), .networkOnly))
+    let first = Recorder(world.store.get(GetIssue("1")))
+    world.server[1].data(issue("1", "secret"))
+    let again = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.server[2].answer("{}", status: 403)
+    #expect(world.store.peek(GetIssue("1")) == nil)
+    world.server[0].data(issue("9", "i"))
+    #expect(world.store.peek(GetIssue("1")) == nil)
+    #expect(world.store.size < 200)
+    _ = (slow, first, again)
+  }
+
+  @Test func `other operations that begin with what the server refuses do not show it any more`() throws {
+    let world = try NormalizedWorld()
+    let first = Recorder(world.store.get(GetIssue("1")))
+    world.server[0].data(issue("1", "secret"))
+    let other = Recorder(world.store.stream(OnlyState(), .cacheOnly))
+    #expect(other.take().last?.value?.issue?.state == "OPEN")
+    let again = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.server[1].answer("{}", status: 403)
+    #expect(other.take().last.map { $0.value == nil } == true)
+    #expect(world.store.peek(OnlyState()) == nil)
+    _ = (first, again)
+  }
+
   @Test func `a failed operation is not requested again for a time`() throws {
     let world = try NormalizedWorld()
     let first = Recorder(world.store.get(GetIssue("1")))
@@ -194,5 +236,30 @@ import Testing
     }
     #expect(world.store.size < 10_000)
     #expect(world.store.peek(GetIssue("100")) != nil)
+  }
+
+  @Test func `what is pushed is collected, too`() throws {
+    let world = try NormalizedWorld { $0.collectionThreshold = 4_000 }
+    for id in 0..<1_000 {
+      try world.store.receive(
+        ["rename": ["id": .string("\(id)"), "title": "a title that takes some bytes"]], of: RenameIssue("\(id)", "x"))
+      world.time.advance(by: .milliseconds(1))
+    }
+    #expect(world.store.entityCount < 500)
+    #expect(world.store.size < 20_000)
+  }
+
+  @Test func `to look for an entity makes none`() throws {
+    struct Card: Codable, Sendable {
+      let title: String?
+    }
+    let world = try NormalizedWorld()
+    let card: GraphQLDocument = "fragment card on Issue { title }"
+    for id in 0..<100 {
+      let entity = EntityID("Issue", id: "\(id)")
+      #expect(world.store.peek(Card.self, card, of: entity) == nil)
+      #expect(try world.store.update(Card.self, card, of: entity) { _ in } == false)
+    }
+    #expect(world.store.entityCount == 0)
   }
 }

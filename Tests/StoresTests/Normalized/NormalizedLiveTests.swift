@@ -44,6 +44,25 @@ import Testing
     #expect(String(decoding: body, as: UTF8.self).contains("closed { __typename id  state }"))
   }
 
+  @Test func `operations are out of date when a subscription for them may have missed something`() async throws {
+    let transport = ScriptedTransport()
+    transport.alwaysLive(.any, [.connected, .completed])
+    transport.always(.any, .json("{\"data\": \(issue("1", "a"))}"))
+    var client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: transport)
+    client.graphQL.live = transport
+    let store = NormalizedStore(client, schema: try RecordSchema(NormalizedWorld.schema))
+    _ = try await store.fresh(GetIssue("1")).value
+    let others = Recorder(store.follow(IssueClosed()))
+    try await others.waitForCompletion()
+    #expect(store.peek(GetIssue("1"))?.isStale == false)
+    let events = Recorder(store.follow(IssueClosed(), invalidating: [GetIssue("1")]))
+    try await events.waitForCompletion()
+    #expect(store.peek(GetIssue("1"))?.isStale == true)
+    try await store.signOut()
+    let ended = Recorder(store.follow(IssueClosed()))
+    await #expect(throws: StoreError.signedOut) { try await ended.waitForCompletion() }
+  }
+
   @Test func `a context says which client sends, and whose response may be shared`() throws {
     let other = QuietServer()
     let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: other)

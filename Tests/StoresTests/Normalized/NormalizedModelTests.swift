@@ -24,11 +24,14 @@ import Testing
 
     mutating func add(_ number: Int, _ change: Change) {
       changes.append((number, change))
-      // An optimistic change is above what its own mutation has brought.
-      changes.sort { ($0.number, $0.change.isOptimistic ? 1 : 0) < ($1.number, $1.change.isOptimistic ? 1 : 0) }
+      // Optimistic changes are above what a server has answered.
+      changes.sort { ($0.change.isOptimistic ? 1 : 0, $0.number) < ($1.change.isOptimistic ? 1 : 0, $1.number) }
     }
 
     mutating func end(_ number: Int) { changes.removeAll { $0.number == number && $0.change.isOptimistic } }
+
+    /// What is to stay.
+    var answered: Model { Model(changes: changes.filter { !$0.change.isOptimistic }) }
 
     func field(_ id: String, _ name: String) -> String? {
       changes.last { $0.change.fields["\(id).\(name)"] != nil }?.change.fields["\(id).\(name)"]
@@ -180,7 +183,7 @@ import Testing
         if Bool.random(using: &random) { request.fail() } else { kind.dispose() }
       case 10:
         log.append("edit \(id)")
-        if model.issue(id, requested: requested) != nil {
+        if model.answered.issue(id, requested: requested) != nil {
           model.add(lastNumber, .init(fields: ["\(id).title": title]))
         }
         try world.store.update(GetIssue(id)) { $0.issue?.title = title }

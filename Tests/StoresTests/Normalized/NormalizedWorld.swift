@@ -123,6 +123,27 @@ struct GetIssuesWithIDs: GraphQLSession {
   static let query: GraphQLDocument = "query withIDs { issues(first: 2) { id title } }"
 }
 
+/// The ids of `GetIssuesWithIDs` alone.
+struct OnlyIDs: GraphQLSession {
+  struct ResponseData: Codable, Hashable, Sendable {
+    struct Issue: Codable, Hashable, Sendable { var id: String }
+    var issues: [Issue]
+  }
+  static let query: GraphQLDocument = "query onlyIDs { issues(first: 2) { id } }"
+}
+
+/// The state of `GetIssue("1")` alone.
+struct OnlyState: GraphQLSession {
+  struct ResponseData: Codable, Hashable, Sendable {
+    struct Issue: Codable, Hashable, Sendable {
+      var id: String
+      var state: String?
+    }
+    var issue: Issue?
+  }
+  static let query: GraphQLDocument = "query onlyState { issue(id: \"1\") { id state } }"
+}
+
 struct RenameIssue: GraphQLSession {
   struct Variables: Encodable, Hashable, Sendable { let id: String, title: String }
   struct ResponseData: Codable, Hashable, Sendable {
@@ -155,3 +176,6 @@ func issues(_ issues: (id: String, title: String)...) -> String {
 func renamed(_ id: String, _ title: String) -> String {
   #"{"rename": {"__typename": "Issue", "id": "\#(id)", "title": "\#(title)"}}"#
 }
+
+/// Data of `OnlyIDs`.
+func ids(_ ids: String...) -> JSONValue { ["issues": .array(ids.map { ["__typename": "Issue", "id": .string($0)] })] }

@@ -1,0 +1,270 @@
+import GraphQLClient
+import StoresTestSupport
+import Streams
+import StreamsTesting
+import StrictJSON
+import SystemBase
+import Testing
+
+@testable import Stores
+
+/// Changes that overlap: with requests that began earlier, and with optimistic ones.
+@Suite struct NormalizedOrderTests {
+  /// A store with a list of one issue.
+  private func listWorld() throws -> (NormalizedWorld, Recorder<Snapshot<GetIssuesWithIDs.ResponseData>>) {
+    let world = try NormalizedWorld()
+    let get = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
+    world.server[0].data(issues(("1", "a")))
+    _ = get
+    return (world, Recorder(world.store.stream(GetIssuesWithIDs(), .cacheOnly)))
+  }
+
+  /// Adds an issue to the list, optimistically under another id.
+  private func add(_ id: String, to world: NormalizedWorld) -> Recorder<RenameIssue.ResponseData> {
+    Recorder(
+      world.store.mutate(
+        RenameIssue(id, id), optimisticResponse: RenameIssue.ResponseData(rename: .init(id: id, title: id))
+      ) { data, edits in
+        try edits.update(GetIssuesWithIDs()) { list in
+          if let issue = data.rename { list.issues.insert(.init(id: issue.id, title: issue.title), at: 0) }
+        }
+      })
+  }
+
+  @Test func `an entity is invalidated also while an older request is under way`() throws {
+    let world = try NormalizedWorld()
+    let slow = Recorder(world.store.get(GetIssue("9"), .networkOnly))
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.server[1].data(issue("1", "a"))
+    world.store.invalidate(EntityID("Issue", id: "1"))
+    #expect(world.store.missingPath(of: GetIssue("1")) != nil)
+    #expect(world.server.count == 3)
+    _ = (slow, one)
+  }
+
+  @Test func `a response that was requested before an entity was invalidated is out of date`() throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.server[0].data(issue("1", "a"))
+    let older = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.store.invalidate(EntityID("Issue", id: "1"))
+    world.server[1].data(issue("1", "a"))
+    #expect(world.server.count == 3)
+    #expect(world.store.peek(GetIssue("1"))?.isStale == true)
+    world.server[2].data(issue("1", "b"))
+    #expect(one.take().last?.brief == "1 b OPEN network")
+    _ = older
+  }
+
+  @Test func `a response of which a later one has something else is out of date, and requested again`() throws {
+    let world = try NormalizedWorld()
+    let list = Recorder(world.store.stream(GetIssuesWithIDs()))
+    world.server[0].data(issues(("1", "a")))
+    let older = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
+    let newer = Recorder(world.store.get(OnlyIDs(), .networkOnly))
+    world.server[2].data(String(decoding: try ids("1", "2").json(), as: UTF8.self))
+    world.server[1].data(issues(("1", "a2")))
+    let last = try #require(list.take().last)
+    #expect(last.isStale)
+    #expect(world.server.count == 4)
+    _ = (older, newer)
+  }
+
+  @Test func `an edit does not keep what another mutation shows, and that fails`() throws {
+    let (world, list) = try listWorld()
+    let mutation = add("temporary", to: world)
+    try world.store.update(GetIssuesWithIDs()) { $0.issues.append(.init(id: "2", title: "b")) }
+    world.server[1].fail()
+    #expect(list.take().last?.brief == "1:a,2:b memory")
+    #expect(world.store.missingPath(of: GetIssuesWithIDs()) == nil)
+    _ = mutation
+  }
+
+  @Test(arguments: [false, true])
+  func `of two mutations that add to a list, the first fails, and the second is right`(isFirstFirst: Bool) throws {
+    let (world, list) = try listWorld()
+    let first = add("temporary A", to: world)
+    let second = add("temporary B", to: world)
+    if isFirstFirst { world.server[1].fail() }
+    world.server[2].data(renamed("b", "B"))
+    if !isFirstFirst { world.server[1].fail() }
+    #expect(list.take().last?.brief == "b:B,1:a memory")
+    #expect(world.store.missingPath(of: GetIssuesWithIDs()) == nil)
+    _ = (first, second)
+  }
+
+  @Test func `two mutations that add to a list, and are answered in order, are both in it`() throws {
+    let (world, list) = try listWorld()
+    let (first, second) = (add("temporary A", to: world), add("temporary B", to: world))
+    world.server[1].data(renamed("a", "A"))
+    world.server[2].data(renamed("b", "B"))
+    #expect(list.take().last?.brief == "b:B,a:A,1:a memory")
+    _ = (first, second)
+  }
+
+  @Test func `a list is requested again if a later mutation has hidden what an earlier one adds`() throws {
+    let (world, _) = try listWorld()
+    let list = Recorder(world.store.stream(GetIssuesWithIDs()))
+    let (first, second) = (add("temporary A", to: world), add("temporary B", to: world))
+    world.server[2].data(renamed("b", "B"))
+    world.server[1].data(renamed("a", "A"))
+    #expect(world.store.peek(GetIssuesWithIDs())?.isStale == true)
+    #expect(world.server.count == 4)
+    world.server[3].data(issues(("b", "B"), ("a", "A"), ("1", "a")))
+    #expect(list.take().last?.brief == "b:B,a:A,1:a network")
+    _ = (first, second)
+  }
+
+  @Test func `an embedded object keeps nothing of an optimistic one`() throws {
+    struct First: GraphQLSession {
+      struct ResponseData: Codable, Hashable, Sendable {
+        struct Settings: Codable, Hashable, Sendable { var a: String? }
+        var settings: Settings
+      }
+      static let query: GraphQLDocument = "query first { settings { a } }"
+    }
+    struct Second: GraphQLSession {
+      struct ResponseData: Codable, Hashable, Sendable {
+        struct Settings: Codable, Hashable, Sendable { var b: String? }
+        var settings: Settings
+      }
+      static let query: GraphQLDocument = "query second { settings { b } }"
+    }
+    let world = try NormalizedWorld()
+    let slow = Recorder(world.store.get(GetIssue("9"), .networkOnly))
+    try world.store.receive(["settings": ["__typename": "Settings", "a": "1"]], of: First())
+    try world.store.receive(["settings": ["__typename": "Settings", "b": "1"]], of: Second())
+    let mutation = Recorder(
+      world.store.mutate(RenameIssue("1", "x"), optimisticResponse: ["rename": ["id": "1", "title": "x"]]) { _, edits in
+        try edits.write(["settings": ["__typename": "Settings", "a": "optimistic"]], of: First())
+      })
+    #expect(world.store.peek(First())?.value?.settings.a == "optimistic")
+    try world.store.receive(["settings": ["__typename": "Settings", "b": "2"]], of: Second())
+    world.server.last.fail()
+    #expect(world.store.peek(First())?.value?.settings.a == "1")
+    #expect(world.store.peek(Second())?.value?.settings.b == "2")
+    _ = (mutation, slow)
+  }
+
+  @Test func `a query that is answered before a mutation that was sent first leaves the optimistic value`() throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.server[0].data(issue("1", "a"))
+    let mutation = Recorder(
+      world.store.mutate(RenameIssue("1", "A"), optimisticResponse: .init(rename: .init(id: "1", title: "A"))))
+    let query = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.server[2].data(issue("1", "a"))
+    #expect(world.store.peek(GetIssue("1"))?.value?.issue?.title == "A")
+    // The server may have answered the query before it made the change.
+    world.server[1].data(renamed("1", "A"))
+    #expect(world.store.peek(GetIssue("1"))?.isStale == true)
+    #expect(world.server.count == 4)
+    world.server[3].data(issue("1", "A"))
+    #expect(one.take().last?.brief == "1 A OPEN network")
+    _ = (mutation, query)
+  }
+
+  @Test func `an update of what another has changed meanwhile is made again`() throws {
+    let (world, list) = try listWorld()
+    var calls = 0
+    try world.store.update(GetIssuesWithIDs()) { value in
+      calls += 1
+      // As another thread may, between the read and the write.
+      if calls == 1 {
+        try world.store.update(GetIssuesWithIDs()) { $0.issues.append(.init(id: "2", title: "b")) }
+      }
+      value.issues.append(.init(id: "3", title: "c"))
+    }
+    #expect(calls == 2)
+    #expect(list.take().last?.brief == "1:a,2:b,3:c memory")
+  }
+
+  @Test func `edits that are kept beyond their closure do nothing`() throws {
+    let (world, list) = try listWorld()
+    _ = list.take()
+    var kept: NormalizedEdits?
+    world.store.update { kept = $0 }
+    kept?.invalidate(EntityID("Issue", id: "1"))
+    try kept?.write(ids("2"), of: OnlyIDs())
+    #expect(world.store.peek(GetIssuesWithIDs())?.value?.description == "1:a")
+    #expect(world.store.missingPath(of: GetIssuesWithIDs()) == nil)
+  }
+}
+
+/// What happens while a value is decoded, without a lock. One after the other, since a decoder has no context.
+@Suite(.serialized) struct NormalizedDecodingTests {
+  private static let hook = Locked<(@Sendable () -> Void)?>(nil)
+
+  /// Calls the hook once when it is decoded.
+  private struct Hooked: GraphQLSession {
+    struct ResponseData: Decodable, Sendable {
+      struct Issue: Decodable, Sendable { let title: String? }
+      let issues: [Issue]
+      private enum CodingKeys: CodingKey { case issues }
+
+      init(from decoder: any Decoder) throws {
+        issues = try decoder.container(keyedBy: CodingKeys.self).decode([Issue].self, forKey: .issues)
+        NormalizedDecodingTests.hook.withLock { exchange(&$0, with: nil) }?()
+      }
+    }
+    static let query: GraphQLDocument = "query hooked { issues(first: 2) { title } }"
+  }
+
+  private func during(_ body: @escaping @Sendable () -> Void) { Self.hook.withLock { $0 = body } }
+
+  @Test func `what was removed while it was decoded is not shown`() throws {
+    let world = try NormalizedWorld()
+    let list = Recorder(world.store.stream(Hooked()))
+    world.server[0].data(issues(("1", "secret")))
+    _ = list.take()
+    let store = world.store
+    during {
+      // What `clear()` does before it waits.
+      store.records.withLock { $0.removeAll(now: store.store.clock.now) }
+      store.store.perform { $0.removeAll(then: { _ in }) }
+    }
+    try store.receive(["rename": ["id": "1", "title": "another"]], of: RenameIssue("1", "x"))
+    #expect(list.take().last.map { $0.value == nil } == true)
+    #expect(store.peek(Hooked()) == nil)
+  }
+
+  @Test func `what was made missing while it was decoded is not shown as fresh`() throws {
+    let world = try NormalizedWorld()
+    let get = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
+    world.server[0].data(issues(("1", "a")))
+    _ = get
+    let store = world.store
+    during { store.invalidate(EntityID("Issue", id: "1")) }
+    let list = Recorder(store.stream(Hooked()))
+    #expect(store.missingPath(of: Hooked()) != nil)
+    #expect(world.server.count == 2)
+    world.server[1].data(issues(("1", "b")))
+    #expect(list.take().last?.value?.issues.first?.title == "b")
+  }
+
+  @Test func `a response that was made missing while it was decoded is requested again`() throws {
+    let world = try NormalizedWorld()
+    let store = world.store
+    let list = Recorder(store.stream(Hooked()))
+    during { store.invalidate(EntityID("Issue", id: "1")) }
+    world.server[0].data(issues(("1", "a")))
+    #expect(world.server.count == 2)
+    world.server[1].data(issues(("1", "b")))
+    #expect(list.take().last?.value?.issues.first?.title == "b")
+  }
+
+  @Test func `who joins a request without a cache while its response is decoded sees later changes`() throws {
+    let world = try NormalizedWorld()
+    let store = world.store
+    let get = Recorder(store.get(Hooked(), .noCache))
+    let joined = Locked<Recorder<Snapshot<Hooked.ResponseData>>?>(nil)
+    during { joined.withLock { $0 = Recorder(store.stream(Hooked(), .networkOnly)) } }
+    world.server[0].data(issues(("1", "a")))
+    let watcher = try #require(joined.withLock { $0 })
+    #expect(watcher.take().last?.value?.issues.first?.title == "a")
+    try store.receive(["rename": ["id": "1", "title": "b"]], of: RenameIssue("1", "x"))
+    #expect(watcher.take().last?.value?.issues.first?.title == "b")
+    #expect(world.server.count == 1)
+    _ = get
+  }
+}
