@@ -53,8 +53,8 @@ struct NormalizedRecords: Sendable {
     var number: UInt64 = 0
     /// What the latest read gave from which nothing was missing.
     var json: [UInt8]?
-    /// Whether something was missing from the latest read.
-    var isMissing = false
+    /// What the latest read gave if something was missing from it, with null in its place.
+    var partial: [UInt8]?
     var isOptimistic = false
   }
 
@@ -239,16 +239,19 @@ struct NormalizedRecords: Sendable {
     guard var watch = watches.removeValue(forKey: id) else { return nil }
     defer { watches[id] = watch }
     let lease = watch.lease ?? ReadLease(id, endingIn: ended)
-    let result = try cache.read(&watch.plan, at: record(of: watch.key.source.entity))
-    index.watch(id, result.dependencies)
-    let isOptimistic = cache.showsOptimistic(in: result.dependencies)
+    let record = record(of: watch.key.source.entity)
+    let result = try cache.read(&watch.plan, at: record)
+    // What comes after the first that is missing may be shown, too, if it has come in a partial response.
+    let rest = result.json == nil ? try cache.read(&watch.plan, at: record, isPartial: true) : nil
+    let dependencies = rest?.dependencies ?? result.dependencies
+    index.watch(id, dependencies)
+    let isOptimistic = cache.showsOptimistic(in: dependencies)
     let isSameContent = result.json.map { $0 == watch.json } ?? true
     let isSame =
-      watch.number > 0 && isSameContent && watch.isMissing == (result.json == nil)
-      && watch.isOptimistic == isOptimistic
+      watch.number > 0 && isSameContent && watch.partial == rest?.json && watch.isOptimistic == isOptimistic
     if !isSame { watch.number = next() }
     if !isSameContent { watch.json = result.json }
-    (watch.lease, watch.isMissing, watch.isOptimistic) = (lease, result.json == nil, isOptimistic)
+    (watch.lease, watch.partial, watch.isOptimistic) = (lease, rest?.json, isOptimistic)
     if isOptimistic { optimisticWatches.insert(id) } else { optimisticWatches.remove(id) }
     return Reading(
       key: watch.key, lease: lease, number: watch.number, isOptimistic: isOptimistic,
@@ -260,9 +263,6 @@ struct NormalizedRecords: Sendable {
   func isLatest(_ reading: Reading) -> Bool {
     reading.epoch == epoch && !isEnded && watches[reading.lease.id]?.number == reading.number
   }
-
-  /// Whether something was missing from the latest read of a key.
-  func isMissing(_ key: NormalizedKey) -> Bool { ids[key].flatMap { watches[$0]?.isMissing } ?? true }
 
   /// Reads again what changes have touched; those keys alone whose response is another one now, and that are watched.
   mutating func readTouched(by changes: [RecordChange], isWatched: (NormalizedKey) -> Bool) -> [Reading] {

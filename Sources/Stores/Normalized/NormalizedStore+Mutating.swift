@@ -13,13 +13,16 @@ extension NormalizedStore {
   ///
   /// Until the response comes, the optimistic one is shown, as a layer over what the records have; layers of several
   /// mutations end in any order. The response to a query that was sent before the mutation does not replace what the
-  /// mutation has brought. A failure, or disposing, removes the layer; a refusal means what that of a query does.
+  /// mutation has brought; where one that was sent later is answered first, the operations that show what both have are
+  /// invalidated. A failure, or disposing, removes the layer; a refusal means what that of a query does.
   /// - Parameters:
   ///   - optimisticResponse: The `data` to be shown, as JSON. `__typename` may be left out where ``RecordSchema`` knows
   ///     the type.
   ///   - updates: Changes what a response cannot know, such as a list that an entity is new in: once for the optimistic
   ///     response, and once for the server's, whichever is passed. It is called without a lock held. What it throws
-  ///     fails the mutation before that is sent; later, it is ignored, since the server has made the change.
+  ///     fails the mutation before that is sent; later, it is ignored, since the server has made the change. It is not
+  ///     called again when another mutation that changes the same list ends: if a later one hides what this one adds,
+  ///     the operations that show it are invalidated.
   public func mutate<Session: GraphQLSession>(
     _ session: Session, optimisticResponse: JSONValue? = nil,
     updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)? = nil

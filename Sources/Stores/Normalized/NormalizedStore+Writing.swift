@@ -198,7 +198,7 @@ extension NormalizedStore {
         if loss == .removed { return state.remove(key) }
         let delay = loss == .requested ? records.missDelay(of: key, now: now, pause: pause) : .zero
         if state.lose(key, requests: delay == .zero) {
-          records.noteMissRequest(of: key, now: now, pause: pause)
+          if loss == .requested { records.noteMissRequest(of: key, now: now, pause: pause) }
         } else if delay > .zero, state.isRequestable(key), records.setAwaitsRetry(true, of: key) {
           retryDelay = delay
         }
@@ -212,9 +212,10 @@ extension NormalizedStore {
     return isLatest
   }
 
-  /// Requests a key after a pause, if something is still missing.
+  /// Requests a key after a pause, if something is still missing, and no response has come since.
   private func retry(_ key: NormalizedKey) {
-    guard records.withLock({ $0.setAwaitsRetry(false, of: key) }), store.state.withLock({ $0.isInUse(key) }),
+    guard records.withLock({ $0.setAwaitsRetry(false, of: key) }),
+      store.state.withLock({ $0.isInUse(key) && $0.held(key)?.isInvalidated == true }),
       let reading = try? read(key)
     else { return }
     let steps = ValueSteps()

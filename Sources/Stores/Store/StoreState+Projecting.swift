@@ -38,10 +38,11 @@ extension StoreState {
   /// watch it; returns whether a request was begun.
   mutating func lose(_ key: Key, requests: Bool) -> Bool {
     guard ending == nil, var cached = held(key) else { return false }
+    let isNews = !cached.isInvalidated
     cached.isInvalidated = true
     install(cached, for: key)
     if requests, refetch(key) { return true }
-    publish(key)
+    if isNews { publish(key) }
     return false
   }
 

@@ -114,4 +114,39 @@ import Testing
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 a CLOSED memory ~")
     _ = one
   }
+
+  @Test func `a partial value is out of date when others change what it has`() throws {
+    let world = try NormalizedWorld()
+    let lenient = GetIssue("1", errorPolicy: .all)
+    let one = Recorder(world.store.stream(lenient))
+    world.server[0].answer(
+      """
+      {"data": {"issue": {"__typename": "Issue", "id": "1", "title": null, "state": "OPEN"}},
+       "errors": [{"message": "No.", "path": ["issue", "title"]}]}
+      """)
+    #expect(one.take().last?.brief == "1 - OPEN network !")
+    try world.store.receive(["issue": ["id": "1", "state": "CLOSED"]], of: OnlyState())
+    #expect(one.take().last?.isStale == true)
+    #expect(world.server.count == 2)
+  }
+
+  @Test func `a value with a fragment on an unknown type is out of date when others change what it has`() throws {
+    struct Node: GraphQLSession {
+      struct ResponseData: Codable, Hashable, Sendable {
+        struct Node: Codable, Hashable, Sendable {
+          var id: String
+          var title: String?
+        }
+        var node: Node?
+      }
+      static let query: GraphQLDocument = "query node { node(id: \"1\") { id ... on Titled { title } } }"
+    }
+    let world = try NormalizedWorld()
+    let node = Recorder(world.store.stream(Node()))
+    world.server[0].data(#"{"node": {"__typename": "Issue", "id": "1", "title": "a"}}"#)
+    #expect(node.take().last?.value?.node?.title == "a")
+    try world.store.receive(["rename": ["id": "1", "title": "b"]], of: RenameIssue("1", "x"))
+    #expect(node.take().last?.isStale == true)
+    #expect(world.server.count == 2)
+  }
 }
