@@ -249,6 +249,16 @@ import Testing
     #expect(world.store.size < 20_000)
   }
 
+  @Test func `collections can follow one another when nothing is left`() throws {
+    let world = try NormalizedWorld()
+    for id in 0..<2_000 {
+      try world.store.receive(["rename": ["id": .string("\(id)"), "title": "a title"]], of: RenameIssue("\(id)", "x"))
+    }
+    for _ in 0..<3 { world.store.collect() }
+    #expect(world.store.size == 0)
+    #expect(world.store.entityCount == 0)
+  }
+
   @Test func `to look for an entity makes none`() throws {
     struct Card: Codable, Sendable {
       let title: String?

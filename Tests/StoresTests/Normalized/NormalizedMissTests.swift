@@ -42,13 +42,13 @@ import Testing
     let list = Recorder(world.store.stream(GetIssuesWithIDs()))
     world.server[0].data(issues(("1", "a")))
     try world.store.receive(ids("1", "2"), of: OnlyIDs())
-    #expect(world.server.count == 2)
+    try #require(world.server.count == 2)
     world.server[1].data(issues(("1", "a"), ("2", "b")))
     world.time.advance(by: .seconds(5))
     try world.store.receive(ids("1", "2", "3"), of: OnlyIDs())
-    #expect(world.server.count == 2)
+    try #require(world.server.count == 2)
     world.time.advance(by: .seconds(5))
-    #expect(world.server.count == 3)
+    try #require(world.server.count == 3)
     world.server[2].data(issues(("1", "a"), ("2", "b"), ("3", "c")))
     #expect(list.take().last?.brief == "1:a,2:b,3:c network")
   }
@@ -75,11 +75,11 @@ import Testing
     let one = Recorder(world.store.stream(GetIssue("1")))
     world.server[0].data(issue("1", "a"))
     world.store.invalidate(EntityID("Issue", id: "1"))
-    #expect(world.server.count == 2)
+    try #require(world.server.count == 2)
     world.server[1].data(issue("1", "b"))
     world.time.advance(by: .seconds(3))
     world.store.invalidate(EntityID("Issue", id: "1"))
-    #expect(world.server.count == 3)
+    try #require(world.server.count == 3)
     _ = one
   }
 
@@ -90,13 +90,13 @@ import Testing
     _ = get
     let passive = Recorder(world.store.stream(GetIssuesWithIDs(), .cacheOnly))
     try world.store.receive(ids("1", "2"), of: OnlyIDs())
-    #expect(world.server.count == 1)
+    try #require(world.server.count == 1)
     let active = Recorder(world.store.stream(GetIssuesWithIDs()))
-    #expect(world.server.count == 2)
+    try #require(world.server.count == 2)
     world.server[1].data(issues(("1", "a"), ("2", "b")))
     world.time.advance(by: .seconds(1))
     try world.store.receive(ids("1", "3"), of: OnlyIDs())
-    #expect(world.server.count == 3)
+    try #require(world.server.count == 3)
     _ = (passive, active)
   }
 
@@ -127,7 +127,7 @@ import Testing
     #expect(one.take().last?.brief == "1 - OPEN network !")
     try world.store.receive(["issue": ["id": "1", "state": "CLOSED"]], of: OnlyState())
     #expect(one.take().last?.isStale == true)
-    #expect(world.server.count == 2)
+    try #require(world.server.count == 2)
   }
 
   @Test func `a value with a fragment on an unknown type is out of date when others change what it has`() throws {
@@ -147,6 +147,6 @@ import Testing
     #expect(node.take().last?.value?.node?.title == "a")
     try world.store.receive(["rename": ["id": "1", "title": "b"]], of: RenameIssue("1", "x"))
     #expect(node.take().last?.isStale == true)
-    #expect(world.server.count == 2)
+    try #require(world.server.count == 2)
   }
 }
