@@ -86,7 +86,7 @@ enum NormalizedArticle {
     try store.update(Card.self, card, of: EntityID("Issue", id: "7")) { $0.title = "Crash" }
     let cards = store.values(Card.self, card, of: EntityID("Issue", id: "7"))  // Observable<Card>, live
 
-    store.follow(IssueChanged())  // a subscription, whose results are written in on their way
+    store.follow(IssueChanged(), invalidating: [GetIssues()])  // what a subscription brings is written in
       .subscribe(onNext: { event in print(event) })
       .disposed(by: bag)
 
