@@ -16,6 +16,7 @@ extension NormalizedStore {
   /// mutation has brought; where one that was sent later is answered first, the operations that show what both have are
   /// invalidated. A failure, or disposing, removes the layer; a refusal means what that of a query does.
   /// - Parameters:
+  ///   - session: The mutation.
   ///   - optimisticResponse: The `data` to be shown, as JSON. `__typename` may be left out where ``RecordSchema`` knows
   ///     the type.
   ///   - updates: Changes what a response cannot know, such as a list that an entity is new in: once for the optimistic
@@ -183,9 +184,11 @@ extension NormalizedStore {
 
   /// The results of a subscription, which are written on their way, before observers get them. After the end of the store,
   /// the next event fails.
-  /// - Parameter operations: Those that show what the subscription brings. They are invalidated whenever some of it may be
-  ///   missing: when it is connected, or connected again, after results were dropped because the observer was slow, and
-  ///   after one that the server could not make.
+  /// - Parameters:
+  ///   - session: The subscription.
+  ///   - operations: Those that show what it brings. They are invalidated whenever some of it may be missing: when it is
+  ///     connected, or connected again, after results were dropped because the observer was slow, and after one that the
+  ///     server could not make.
   public func follow<Session: GraphQLSubscription>(
     _ session: Session, invalidating operations: [any GraphQLSession] = []
   ) -> Observable<LiveEvent<Session.ResponseData>> {
