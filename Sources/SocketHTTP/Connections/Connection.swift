@@ -9,8 +9,7 @@ import SystemBase
 /// and reads the responses. Only the loop closes: a thread that finds the connection broken notifies the loop, which
 /// decides what to do.
 ///
-/// `@unchecked Sendable`: except for `wire`, which has a lock of its own, all variables are used only on the loop's
-/// thread.
+/// `@unchecked Sendable`: `wire` and `arrivals` have locks of their own; all variables are used only on the loop's thread.
 final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
   let madeAt = Instant.now

@@ -162,7 +162,7 @@ final class SocketExchange: @unchecked Sendable {
 
   /// Whether the server has given a sign of life for it later than for another exchange.
   func isHeard(after other: SocketExchange) -> Bool {
-    // What has only begun is no sign of it.
+    // That an exchange has begun does not show that the server is there.
     if isUnanswered { return false }
     func lastSign(of exchange: SocketExchange) -> Instant? {
       let sign = exchange.lastActivity.load(ordering: .relaxed)

@@ -20,7 +20,7 @@ public struct NormalizedConfiguration: Sendable {
   public var backoff: Backoff? = Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0.5)
 
   /// How long an operation is not requested again because other operations have left something missing; ten seconds by
-  /// default. They are requested after the pause, which doubles, up to a minute, as long as that goes on. So two operations
+  /// default. They are requested after the pause, which doubles, up to a minute, as long as that continues. So two operations
   /// whose responses take something from each other are not requested without a pause.
   public var missPause: Duration = .seconds(10)
 

@@ -26,11 +26,11 @@ final class ReadLease: Sendable {
   deinit { ended.withLock { $0.append(id) } }
 }
 
-/// The records that all operations of an account share, who depends on what of them, and what is under way. It is pure:
+/// The records that all operations of an account share, who depends on what of them, and what is in progress. It is pure:
 /// a store keeps it under a lock, sends the requests, and decodes what it gives.
 ///
 /// **The order of changes.** Each request, edit and push has a number, in the order in which they begin. What has
-/// arrived is written at the level of its number: into the base if nothing that began earlier is under way, else into a
+/// arrived is written at the level of its number: into the base if nothing that began earlier is in progress, else into a
 /// layer, above which are those of later changes. So a query that was sent before a mutation settles below its response,
 /// in whichever order the two arrive. Layers whose turn has come are made a part of those below. What is shown until a
 /// server answers is in layers above all these, and is never read for what is to stay.
@@ -165,7 +165,7 @@ struct NormalizedRecords: Sendable {
     return change.number
   }
 
-  /// Makes layers a part of what is below them, if nothing that is under way belongs between.
+  /// Makes layers a part of what is below them, if nothing that is in progress belongs between.
   private mutating func settle() {
     // The layer that another may join, 0 for the base; `nil` if it is that of a change in progress.
     var below: UInt64? = 0
@@ -314,7 +314,7 @@ struct NormalizedRecords: Sendable {
   }
 
   /// How long a key is not to be requested because something is missing: two keys whose responses take something from
-  /// each other are not requested for ever. The pause doubles as long as that goes on, up to a minute, or what it was.
+  /// each other are not requested for ever. The pause doubles as long as that continues, up to a minute, or what it was.
   func missDelay(of key: NormalizedKey, now: StoreTime, pause: Duration) -> Duration {
     guard let missed = freshness.peek(key)?.missed, now >= missed.at else { return .zero }
     return max(.zero, Self.missPause(pause, missed.count) - (now - missed.at))
@@ -359,7 +359,7 @@ struct NormalizedRecords: Sendable {
     return changes
   }
 
-  /// Removes everything. What is under way is dropped when it comes, and what comes later, too, if this is the end.
+  /// Removes everything. What is in progress is dropped when it comes, and what comes later, too, if this is the end.
   mutating func removeAll(now: StoreTime, isEnd: Bool = false) {
     epoch += 1
     isEnded = isEnded || isEnd
@@ -371,7 +371,7 @@ struct NormalizedRecords: Sendable {
     answers = []
     emptyAt = now
     forgetEnded()
-    // Who watches goes on doing so.
+    // Watchers stay.
     for id in watches.keys.sorted() { _ = try? read(id) }
   }
 

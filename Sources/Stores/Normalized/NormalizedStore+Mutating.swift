@@ -94,7 +94,7 @@ extension NormalizedStore {
     let data = try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder)
     var plan = try plan(of: key)
     let edits = NormalizedEdits(self, change, isOptimistic: false)
-    // The server has made the change: what cannot be written of it is no failure of the mutation.
+    // The server has made the change: the mutation does not fail if its response cannot be written.
     try? edits.write(isResponse: true) { records, change throws(RecordError) in
       try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
     }
@@ -143,7 +143,7 @@ extension NormalizedStore {
 /// Changes of what is cached, which nobody sends.
 extension NormalizedStore {
   /// Makes several changes that those who watch are shown in one step; who reads meanwhile may see only some of them. The
-  /// response to a query that is under way does not replace them. If the closure throws, what it has changed until then
+  /// response to a query in progress does not replace them. If the closure throws, what it has changed until then
   /// stays. The closure of an edit is called again if what it has changed is another value by then.
   public func update(_ body: (NormalizedEdits) throws -> Void) rethrows {
     let edits = NormalizedEdits(self, nil, isOptimistic: false)

@@ -27,7 +27,7 @@ private struct ReadState: ~Copyable {
     path.reserveCapacity(32)
   }
 
-  /// Notes that something is missing; returns whether the read goes on.
+  /// Notes that something is missing; returns whether the read continues.
   mutating func miss() -> Bool {
     missing.append(path)
     return isPartial

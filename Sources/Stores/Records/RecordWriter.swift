@@ -222,7 +222,7 @@ extension RecordCache {
       let number = try searchTyped(node, &plan, state.json)
       return (number, plan.typed[Int(number)].fields.lowerBound, false)
     }
-    // White space before the value is no part of it.
+    // White space before the value does not belong to it.
     _ = state.json.next()
     let start = state.json.offset
     let number = try readTyped(node, &plan, &state.json)

@@ -197,7 +197,7 @@ import Testing
     try await sent.wait(for: "the progress") { $0 == 200_000 }
   }
 
-  @Test func `a server that speaks HTTP/1 is told from one that is broken`() async throws {
+  @Test func `a server that speaks HTTP/1 and one that is broken give different errors`() async throws {
     let server = try ScriptedServer { _ in [.send(RawResponse(400)), .close] }
     var configuration = SocketTransport.Configuration()
     configuration.httpVersions = .priorKnowledge
@@ -255,7 +255,7 @@ import Testing
     #expect(counts.goodbyes == 1)
   }
 
-  @Test func `what a connection carries whose server was silent for a while goes on`() async throws {
+  @Test func `exchanges continue on a connection whose server was silent for a while`() async throws {
     let server = try await PythonHTTP2Server()
     let transport = server.transport(times: HTTP2Times(trust: .zero, longestHold: .milliseconds(100)))
     let carried = ExchangeLog(transport.send(try server.request("/steps?count=50&size=1")))

@@ -58,7 +58,7 @@ import Testing
 
   // MARK: - Files
 
-  /// A file of 1000 bytes, and an access to it whose first call does not return until it is told to.
+  /// A file of 1000 bytes, and an access to it whose first call does not return until a test lets it.
   private final class SlowFile: Sendable {
     let url = FileManager.default.temporaryDirectory.appending(path: "moments-\(UUID().uuidString)")
     let isCalled = Latch()

@@ -120,7 +120,7 @@ import Testing
     _ = first
   }
 
-  @Test func `what the server refuses is gone also while an older request is under way`() throws {
+  @Test func `what the server refuses is gone also while an older request is in progress`() throws {
     let world = try NormalizedWorld()
     let slow = Recorder(world.store.get(GetIssue("9"), .networkOnly))
     let first = Recorder(world.store.get(GetIssue("1")))

@@ -31,7 +31,7 @@ import Testing
       })
   }
 
-  @Test func `an entity is invalidated also while an older request is under way`() throws {
+  @Test func `an entity is invalidated also while an older request is in progress`() throws {
     let world = try NormalizedWorld()
     let slow = Recorder(world.store.get(GetIssue("9"), .networkOnly))
     let one = Recorder(world.store.stream(GetIssue("1")))

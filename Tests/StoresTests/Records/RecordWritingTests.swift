@@ -27,7 +27,7 @@ struct RecordWritingTests {
     #expect(test.cache.entityCount == 2)
   }
 
-  @Test("white space between a name and its value is no part of the value")
+  @Test("white space between a name and its value does not belong to the value")
   func whiteSpace() throws {
     var test = TestCache()
     try test.write(user, #"{"user":{"__typename":"User","id":"1","name":"A"}}"#)
