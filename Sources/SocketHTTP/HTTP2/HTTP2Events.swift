@@ -123,3 +123,15 @@ extension HTTP2Event {
     }
   }
 }
+
+/// How far a request has come.
+struct HTTP2Progress: Equatable {
+  /// Whether any of it was taken from the output: if not, the server cannot have seen it.
+  let hasLeft: Bool
+  /// How many bytes of its body wait here.
+  let queued: Int
+  /// How many bytes of its body were written into frames.
+  let written: Int
+  /// Whether all of it was.
+  let isWritten: Bool
+}

@@ -12,10 +12,7 @@ struct HTTP2Machine: ~Copyable {
   private var reader = HTTP2FrameReader()
   private var writer = HTTP2FrameWriter()
   private var decoder: HPACKDecoder
-  private var encoder = HPACKEncoder()
-  /// The block of the last request's head; if it has not changed the table, that head, and the size without what differs.
-  private var block: [UInt8] = []
-  private var lastHead: (head: HTTP2RequestHead, changeCount: Int, size: Int)?
+  private var heads = RequestHeadEncoder()
 
   private var streams = HTTP2StreamTable()
   private var events = HTTP2EventQueue()
@@ -103,23 +100,10 @@ struct HTTP2Machine: ~Copyable {
       HTTP2Stream(
         id: id, head, isEnd: isEnd, start: writer.writtenCount, sendWindow: peer.initialWindow,
         receiveWindow: configuration.streamWindow))
-    encode(head)
-    block.withUnsafeBytes { writer.writeHeaders(id, $0, isEnd: isEnd, largestFrame: peer.largestFrame) }
+    heads.encode(head)
+    heads.block.withUnsafeBytes { writer.writeHeaders(id, $0, isEnd: isEnd, largestFrame: peer.largestFrame) }
     if takesNoMore { events.append(.limit(0)) }
     return id
-  }
-
-  /// Encodes a head into `block`. Many are like the one before, and so are their bytes.
-  private mutating func encode(_ head: HTTP2RequestHead) {
-    if let lastHead, lastHead.changeCount == encoder.changeCount, head.isLike(lastHead.head) {
-      block.removeLast(block.count - lastHead.size)
-    } else {
-      let changeCount = encoder.changeCount
-      block.removeAll(keepingCapacity: true)
-      head.encode(with: &encoder, into: &block)
-      lastHead = encoder.changeCount == changeCount ? (head, changeCount, block.count) : nil
-    }
-    head.encodeLength(with: &encoder, into: &block)
   }
 
   /// Takes the next bytes of a request's body, and whether they are the last ones. They wait here for room in the
@@ -322,7 +306,7 @@ struct HTTP2Machine: ~Copyable {
     try flood.charge(payload.count * 16)
     let old = peer
     try peer.apply(payload)
-    encoder.setTableLimit(peer.headerTableSize)
+    heads.setTableLimit(peer.headerTableSize)
     // Section 6.9.2.
     let difference = peer.initialWindow - old.initialWindow
     if difference != 0 {
@@ -423,11 +407,14 @@ struct HTTP2Machine: ~Copyable {
     var isInterim = false
     do throws(HTTP2StreamError) {
       if streams[index].response == .head {
-        isInterim = try receiveHead(HTTPResponseHead(fields), at: index, isEnd)
+        let head = try HTTPResponseHead(fields)
+        let limit = configuration.limits.interimResponses
+        isInterim = try streams[index].receive(head, isEnd: isEnd, interimLimit: limit)
+        events.append(isInterim ? .informational(stream: stream, head) : .head(stream: stream, head))
       } else {
         guard isEnd else { throw .malformed("the stream does not end with its trailers") }
         let trailers = try HTTPHeaders(trailers: fields)
-        try checkLength(at: index)
+        try streams[index].checkLength()
         if !trailers.isEmpty { events.append(.trailers(stream: stream, trailers)) }
       }
     } catch {
@@ -435,35 +422,6 @@ struct HTTP2Machine: ~Copyable {
     }
     if isInterim { try flood.charge() } else { flood.credit(16 * FloodGuard.frame) }
     if isEnd { endResponse(at: index) }
-  }
-
-  /// Takes a head; returns whether it is that of an interim response.
-  private mutating func receiveHead(
-    _ head: HTTPResponseHead, at index: Int, _ isEnd: Bool
-  ) throws(HTTP2StreamError) -> Bool {
-    let id = streams[index].id
-    if head.status < 200 {
-      guard !isEnd, head.status != 101 else {
-        throw .malformed("an interim response ends the stream, or switches protocols")
-      }
-      streams[index].interimResponses += 1
-      let limit = configuration.limits.interimResponses
-      guard streams[index].interimResponses <= limit else {
-        throw HTTP2StreamError(.enhanceYourCalm, "more than \(limit) interim responses came")
-      }
-      events.append(.informational(stream: id, head))
-      return true
-    }
-    // Section 8.1.1; the length of a tunnel means nothing (RFC 9110, section 9.3.6).
-    if !head.mayHaveBody(toHead: streams[index].isHead) {
-      streams[index].hasNoBody = true
-    } else if !(streams[index].isConnect && head.isSuccess) {
-      streams[index].expectedCount = try head.contentLength()
-    }
-    streams[index].response = .body
-    if isEnd { try checkLength(at: index) }
-    events.append(.head(stream: id, head))
-    return false
   }
 
   private mutating func receive(_ piece: DataPiece) throws(HTTP2ConnectionError) {
@@ -479,34 +437,19 @@ struct HTTP2Machine: ~Copyable {
     }
     // Counted before anything fails, so that the connection gets it back.
     streams[index].unconsumed += count
-    streams[index].receivedCount += piece.bytes.count
     do throws(HTTP2StreamError) {
-      guard streams[index].response == .body else { throw .malformed("its body comes before its head") }
-      guard !streams[index].hasNoBody || piece.bytes.count + piece.contentLeft == 0 else {
-        throw .malformed("it has a body, which it must not have")
-      }
-      let announced = streams[index].receivedCount + piece.contentLeft
-      guard announced <= streams[index].expectedCount ?? .max else {
-        throw .malformed("its body is longer than its content-length")
-      }
+      try streams[index].receive(piece)
       if !piece.bytes.isEmpty {
         let rest = (streams[index].expectedCount ?? 0) - streams[index].receivedCount
         events.append(piece.bytes, of: piece.stream, expecting: rest, last: &streams[index].lastData)
       }
-      if piece.isEnd { try checkLength(at: index) }
+      if piece.isEnd { try streams[index].checkLength() }
     } catch {
       return fail(at: index, error.code, .malformed(error.reason))
     }
     flood.credit(piece.bytes.count)
     if piece.padding > 0 { consumed(piece.padding, on: piece.stream) }
     if piece.isEnd { endResponse(at: index) }
-  }
-
-  private func checkLength(at index: Int) throws(HTTP2StreamError) {
-    guard let expected = streams[index].expectedCount, !streams[index].hasNoBody else { return }
-    guard streams[index].receivedCount == expected else {
-      throw .malformed("its body is shorter than its content-length")
-    }
   }
 
   // MARK: - The ends of streams
@@ -567,16 +510,4 @@ struct HTTP2Machine: ~Copyable {
   private mutating func free(_ count: Int) {
     if let increment = window.free(count), failure == nil { writer.writeWindowUpdate(0, increment: increment) }
   }
-}
-
-/// How far a request has come.
-struct HTTP2Progress: Equatable {
-  /// Whether any of it was taken from the output: if not, the server cannot have seen it.
-  let hasLeft: Bool
-  /// How many bytes of its body wait here.
-  let queued: Int
-  /// How many bytes of its body were written into frames.
-  let written: Int
-  /// Whether all of it was.
-  let isWritten: Bool
 }

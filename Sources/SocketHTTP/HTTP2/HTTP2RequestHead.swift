@@ -85,6 +85,30 @@ struct HTTP2RequestHead {
   }
 }
 
+/// Encodes the heads of a connection's requests. Many are like the one before, and so are their bytes.
+struct RequestHeadEncoder {
+  /// The block of the latest head.
+  private(set) var block: [UInt8] = []
+  private var encoder = HPACKEncoder()
+  /// That head, and the size of its block without what differs; `nil` if it has changed the table.
+  private var last: (head: HTTP2RequestHead, changeCount: Int, size: Int)?
+
+  mutating func setTableLimit(_ limit: Int) { encoder.setTableLimit(limit) }
+
+  /// Encodes a head into `block`.
+  mutating func encode(_ head: HTTP2RequestHead) {
+    if let last, last.changeCount == encoder.changeCount, head.isLike(last.head) {
+      block.removeLast(block.count - last.size)
+    } else {
+      let changeCount = encoder.changeCount
+      block.removeAll(keepingCapacity: true)
+      head.encode(with: &encoder, into: &block)
+      last = encoder.changeCount == changeCount ? (head, changeCount, block.count) : nil
+    }
+    head.encodeLength(with: &encoder, into: &block)
+  }
+}
+
 extension HPACKEncoder {
   fileprivate mutating func encode(
     _ name: StaticString, _ value: String, _ indexing: Indexing, _ block: inout [UInt8]

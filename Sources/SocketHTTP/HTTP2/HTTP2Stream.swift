@@ -1,3 +1,4 @@
+import HTTPClientCore
 import SystemBase
 
 /// How much a peer may send, of a stream or of a connection (RFC 9113, section 5.2).
@@ -136,83 +137,49 @@ struct HTTP2Stream {
   }
 }
 
-/// Elements that belong to streams, in the order in which these were opened, which is that of their identifiers.
-///
-/// One that is removed leaves a gap, which an appended one may close: so nothing is moved for each. They are in memory of
-/// its own, since an array copies an element to look whether it is there.
-struct StreamList<Element>: ~Copyable {
-  private struct Place {
-    let id: UInt32
-    var isGap = false
-  }
-
-  private var places: ContiguousArray<Place> = []
-  private var memory: UnsafeMutablePointer<Element>
-  private var capacity: Int
-  private(set) var count = 0
-
-  private static var fewest: Int { 32 }
-
-  init() {
-    capacity = Self.fewest
-    memory = .allocate(capacity: Self.fewest)
-  }
-
-  deinit {
-    for index in places.indices where !places[index].isGap { (memory + index).deinitialize(count: 1) }
-    memory.deallocate()
-  }
-
-  var isEmpty: Bool { count == 0 }
-
-  /// The element at the index of one.
-  subscript(index: Int) -> Element {
-    @inline(__always) unsafeAddress { UnsafePointer(memory + index) }
-    @inline(__always) unsafeMutableAddress { memory + index }
-  }
-
-  /// The indices of all elements, in order; they are valid until another one is appended.
-  var indices: [Int] { places.indices.filter { !places[$0].isGap } }
-
-  func id(at index: Int) -> UInt32 { places[index].id }
-
-  func index(of id: UInt32) -> Int? {
-    var (low, high) = (0, places.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if places[middle].id >= id { high = middle } else { low = middle + 1 }
+// Errors are the server's: its response is malformed (section 8.1.1).
+extension HTTP2Stream {
+  /// Takes a head; returns whether it is that of an interim response, of which there may be so many.
+  mutating func receive(
+    _ head: HTTPResponseHead, isEnd: Bool, interimLimit: Int
+  ) throws(HTTP2StreamError) -> Bool {
+    if head.status < 200 {
+      guard !isEnd, head.status != 101 else {
+        throw .malformed("an interim response ends the stream, or switches protocols")
+      }
+      interimResponses += 1
+      guard interimResponses <= interimLimit else {
+        throw HTTP2StreamError(.enhanceYourCalm, "more than \(interimLimit) interim responses came")
+      }
+      return true
     }
-    return low < places.count && places[low].id == id && !places[low].isGap ? low : nil
-  }
-
-  /// Appends an element, for a stream that is later than all others.
-  mutating func append(_ element: Element, of id: UInt32) {
-    if places.count == capacity { makeRoom() }
-    (memory + places.count).initialize(to: element)
-    places.append(Place(id: id))
-    count += 1
-  }
-
-  /// Removes and returns the element at the index of one.
-  mutating func remove(at index: Int) -> Element {
-    places[index].isGap = true
-    count -= 1
-    return (memory + index).move()
-  }
-
-  /// Closes the gaps; takes more memory unless they were half of it.
-  private mutating func makeRoom() {
-    let old = memory
-    if count > capacity / 2 { capacity *= 2 }
-    memory = .allocate(capacity: capacity)
-    var kept: ContiguousArray<Place> = []
-    kept.reserveCapacity(capacity)
-    for index in places.indices where !places[index].isGap {
-      (memory + kept.count).moveInitialize(from: old + index, count: 1)
-      kept.append(places[index])
+    // The length of a tunnel means nothing (RFC 9110, section 9.3.6).
+    if !head.mayHaveBody(toHead: isHead) {
+      hasNoBody = true
+    } else if !(isConnect && head.isSuccess) {
+      expectedCount = try head.contentLength()
     }
-    places = kept
-    old.deallocate()
+    response = .body
+    if isEnd { try checkLength() }
+    return false
+  }
+
+  /// Counts a piece of the body.
+  mutating func receive(_ piece: DataPiece) throws(HTTP2StreamError) {
+    receivedCount += piece.bytes.count
+    guard response == .body else { throw .malformed("its body comes before its head") }
+    guard !hasNoBody || piece.bytes.count + piece.contentLeft == 0 else {
+      throw .malformed("it has a body, which it must not have")
+    }
+    guard receivedCount + piece.contentLeft <= expectedCount ?? .max else {
+      throw .malformed("its body is longer than its content-length")
+    }
+  }
+
+  /// Checks that the body, which has ended, is as long as the head says.
+  func checkLength() throws(HTTP2StreamError) {
+    guard let expectedCount, !hasNoBody else { return }
+    guard receivedCount == expectedCount else { throw .malformed("its body is shorter than its content-length") }
   }
 }
 
