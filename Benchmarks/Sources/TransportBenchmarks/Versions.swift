@@ -77,37 +77,3 @@ struct Versions {
     return isReached
   }
 }
-
-/// What h2load gets: a client in C with nghttp2 and the system's OpenSSL, on one connection.
-struct H2Load {
-  /// Requests per second.
-  let rate: Double
-  /// Microseconds of processor time per request.
-  let processor: Double
-
-  /// Sends requests for a second; `nil` without h2load. No other child process may end meanwhile.
-  static func measure(_ url: String, _ size: Int, _ width: Int) throws -> H2Load? {
-    let path = "/usr/bin/h2load"
-    guard FileManager.default.isExecutableFile(atPath: path) else { return nil }
-    let body = FileManager.default.temporaryDirectory.appending(path: "body-\(getpid())")
-    try Data(count: size).write(to: body)
-    defer { try? FileManager.default.removeItem(at: body) }
-    let process = Process()
-    process.executableURL = URL(filePath: path)
-    process.arguments = ["-t1", "-c1", "-m\(width)", "-D1", "-w24", "-W24", "-d", body.path(), url]
-    let output = Pipe()
-    process.standardOutput = output
-    let begin = processorTimeOfChildren()
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    let time = processorTimeOfChildren() - begin
-    let words = text.split { " ,\n".contains($0) }
-    // `finished in 1.00s, 61234.00 req/s, …`, and `requests: 61234 total, …`.
-    func number(_ offset: Int, from word: String) -> Double? {
-      words.firstIndex { $0 == word }.flatMap { Double(words[$0 + offset]) }
-    }
-    guard let rate = number(-1, from: "req/s"), let count = number(-1, from: "succeeded"), count > 0 else { return nil }
-    return H2Load(rate: rate, processor: time / count * 1e6)
-  }
-}
