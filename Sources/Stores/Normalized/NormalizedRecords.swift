@@ -95,7 +95,7 @@ struct NormalizedRecords: Sendable {
   private var optimisticWatches: Set<UInt64> = []
   /// Whether an optimistic layer has ended since these were read: they may be what they were, but no longer optimistic.
   private var hasConfirmed = false
-  private var underWay: Set<UInt64> = []
+  private var inProgress: Set<UInt64> = []
   /// The layers with responses to queries.
   private var answers: Set<UInt64> = []
   private var lastNumber: UInt64 = 0
@@ -120,7 +120,7 @@ struct NormalizedRecords: Sendable {
   /// Begins a change, which must be ended.
   mutating func begin() -> Change {
     let change = Change(number: next(), epoch: epoch)
-    underWay.insert(change.number)
+    inProgress.insert(change.number)
     return change
   }
 
@@ -129,7 +129,7 @@ struct NormalizedRecords: Sendable {
     _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, errors: [RecordErrorPath] = [],
     by change: Change
   ) throws(RecordError) -> [RecordChange] {
-    guard isUnderWay(change) else { return [] }
+    guard isInProgress(change) else { return [] }
     return try cache.write(
       data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level(of: change))
   }
@@ -138,19 +138,19 @@ struct NormalizedRecords: Sendable {
   mutating func writeOptimistic(
     _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, by change: Change
   ) throws(RecordError) -> [RecordChange] {
-    guard isUnderWay(change) else { return [] }
+    guard isInProgress(change) else { return [] }
     cache.addLayer(change.optimistic)
     return try cache.write(data.span.bytes, of: &plan, at: record(of: entity), in: change.optimistic)
   }
 
   /// Whether what a change brings is kept: it has not ended, and nothing was removed since it began.
-  func isUnderWay(_ change: Change) -> Bool {
-    !isEnded && change.epoch == epoch && underWay.contains(change.number)
+  func isInProgress(_ change: Change) -> Bool {
+    !isEnded && change.epoch == epoch && inProgress.contains(change.number)
   }
 
   /// Ends a change: what was shown for it until then is no longer.
   mutating func end(_ change: Change) -> [RecordChange] {
-    guard underWay.remove(change.number) != nil else { return [] }
+    guard inProgress.remove(change.number) != nil else { return [] }
     if cache.layerNumbers.contains(change.optimistic) { hasConfirmed = true }
     let changes = cache.removeLayer(change.optimistic)
     settle()
@@ -159,7 +159,7 @@ struct NormalizedRecords: Sendable {
 
   /// The layer for what a change has brought; `nil` for the base.
   private mutating func level(of change: Change) -> UInt64? {
-    let isFirst = underWay.allSatisfy { $0 >= change.number } && cache.layerNumbers.allSatisfy { $0 > change.number }
+    let isFirst = inProgress.allSatisfy { $0 >= change.number } && cache.layerNumbers.allSatisfy { $0 > change.number }
     if isFirst { return nil }
     cache.addLayer(change.number)
     return change.number
@@ -170,8 +170,8 @@ struct NormalizedRecords: Sendable {
     // The layer that another may join, 0 for the base; `nil` if it is that of a change in progress.
     var below: UInt64? = 0
     for number in cache.layerNumbers where number < RecordLayer.firstOptimistic {
-      let isEnded = !underWay.contains(number)
-      if isEnded, let low = below, !underWay.contains(where: { $0 > low && $0 < number }) {
+      let isEnded = !inProgress.contains(number)
+      if isEnded, let low = below, !inProgress.contains(where: { $0 > low && $0 < number }) {
         cache.settleLayer(number)
         if answers.contains(number) { answers.insert(low) }
       } else {
@@ -345,14 +345,14 @@ struct NormalizedRecords: Sendable {
   /// not bring them back.
   mutating func remove(_ entity: EntityID, field: String?, by change: Change) -> [RecordChange] {
     cache.overruled = []
-    guard isUnderWay(change), let record = cache.entity(entity.type, key: entity.key) else { return [] }
+    guard isInProgress(change), let record = cache.entity(entity.type, key: entity.key) else { return [] }
     let level = level(of: change)
     return field.map { cache.remove(record, field: $0, in: level) } ?? cache.remove(record, in: level)
   }
 
   /// Makes what an operation begins with missing, at the level of a change.
   mutating func removeRoot(of plan: inout PreparedPlan, by change: Change) throws(RecordError) -> [RecordChange] {
-    guard isUnderWay(change), let root = cache.root(plan.plan.rootType) else { return [] }
+    guard isInProgress(change), let root = cache.root(plan.plan.rootType) else { return [] }
     let level = level(of: change)
     var changes: [RecordChange] = []
     for field in try cache.rootFields(of: &plan) { changes += cache.remove(root, field: field, in: level) }
@@ -367,7 +367,7 @@ struct NormalizedRecords: Sendable {
     index = WatchIndex()
     _ = freshness.removeAll()
     optimisticWatches = []
-    underWay = []
+    inProgress = []
     answers = []
     emptyAt = now
     forgetEnded()

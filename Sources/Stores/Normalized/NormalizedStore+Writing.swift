@@ -83,7 +83,7 @@ extension NormalizedStore {
     var isWhole = false
     let reading = commit(in: steps, except: key) { records, changes -> NormalizedRecords.Reading? in
       // What was removed since is not brought back.
-      guard records.isUnderWay(change) else { return nil }
+      guard records.isInProgress(change) else { return nil }
       // Of a response that does not fit the document, nothing is written: the session's own type says whether it can be
       // read.
       let written = try? records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)

@@ -123,8 +123,8 @@ import Testing
       lastNumber += 1
       switch Int.random(in: 0..<12, using: &random) {
       case 0, 1:
-        let isUnderWay = pending.contains { if case .issue(id, _) = $0.kind { true } else { false } }
-        if isUnderWay { continue }
+        let isInProgress = pending.contains { if case .issue(id, _) = $0.kind { true } else { false } }
+        if isInProgress { continue }
         log.append("query \(id)")
         let recorder = Recorder(world.store.get(GetIssue(id, errorPolicy: .all), .networkOnly))
         pending.append((lastNumber, world.server.last, .issue(id, recorder)))
