@@ -257,8 +257,4 @@ for target in package.targets where target.type != .plugin {
   ]
   // Generated with "nonisolated": true, which is for modules of this kind.
   if target.name == "GeneratedMoments" { target.swiftSettings?.append(.defaultIsolation(MainActor.self)) }
-  // In release the SDK is tested as it is optimised; to optimise the tests would take longer than everything else.
-  if target.type == .test {
-    target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
-  }
 }
