@@ -51,9 +51,12 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
 
   private static let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT"
   private static let tag = #"ETag: "v1""#
+  /// Ten minutes before the date.
+  private static let lastChange = "Last-Modified: Sun, 06 Nov 1994 08:39:37 GMT"
 
   static let all =
-    storing + freshness + expiry + ages + requestDirectives + responseDirectives + validation + varying + stale
+    storing + statuses + freshness + expiry + ages + requestDirectives + responseDirectives + validation + varying
+    + stale
 
   static let storing: [CacheRule] = [
     CacheRule("3", "a response with a lifetime is stored", "Cache-Control: max-age=60", is: .served),
@@ -92,6 +95,24 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
       firstRequest: ["Authorization: Bearer a"], request: ["Authorization: Bearer a"], is: .served),
   ]
 
+  /// Statuses without a lifetime, of which some have a heuristic one (4.2.2; RFC 9110, 15.1).
+  static let statuses: [CacheRule] =
+    [200, 203, 300, 301, 308, 404, 405, 410, 414, 501].map { status in
+      CacheRule(
+        "4.2.2", "\(status) has a heuristic lifetime", date, lastChange, status: status, after: 59, is: .served)
+    }
+    + [201, 202, 302, 303, 307, 400, 403, 429, 500, 502, 503, 504, 599].map { status in
+      CacheRule("4.2.2", "\(status) has none", date, lastChange, status: status, is: .asked)
+    }
+    + [201, 302, 403, 503, 599].map { status in
+      CacheRule(
+        "4.2.2", "\(status) has one if it is public", date, lastChange, "Cache-Control: public", status: status,
+        after: 59, is: .served)
+    }
+    + [201, 299, 302, 400, 429, 499, 500, 503, 599].map { status in
+      CacheRule("3", "\(status) is stored with a lifetime", "Cache-Control: max-age=60", status: status, is: .served)
+    }
+
   static let freshness: [CacheRule] = [
     CacheRule(
       "4.2", "a response is fresh while it is younger than its lifetime", "Cache-Control: max-age=60", tag, after: 59,
@@ -108,11 +129,30 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
       "Expires: Sun, 06 Nov 1994 08:49:38 GMT",
       after: 30, is: .served),
     CacheRule(
+      "4.2.1", "also a max-age of 0", "Cache-Control: max-age=0", date, tag, "Expires: Sun, 06 Nov 1994 09:49:37 GMT",
+      is: .confirmed),
+    CacheRule(
+      "4.2.1", "also if Expires is no date", "Cache-Control: max-age=60", date, "Expires: 0", after: 30, is: .served),
+    CacheRule(
       "4.2.1", "Expires is relative to Date, not to this clock", "Date: Sun, 06 Nov 1994 08:49:30 GMT",
       "Expires: Sun, 06 Nov 1994 08:50:30 GMT", after: 50, is: .served),
+    CacheRule(
+      "4.2.1", "Expires before Date is no lifetime, though both are to come", tag,
+      "Date: Sun, 06 Nov 1994 08:59:37 GMT", "Expires: Sun, 06 Nov 1994 08:54:37 GMT", is: .confirmed),
+    CacheRule(
+      "4.2.1", "nor is one that is Date", date, tag, "Expires: Sun, 06 Nov 1994 08:49:37 GMT", is: .confirmed),
+    CacheRule(
+      "4.2.1", "without a Date that can be read, Expires is relative to the arrival", "Date: today",
+      "Expires: Sun, 06 Nov 1994 08:50:37 GMT", after: 59, is: .served),
     CacheRule("4.2.1", "a lifetime that is no number is none", "Cache-Control: max-age=soon", tag, is: .confirmed),
     CacheRule("4.2.1", "nor is one with a fraction", "Cache-Control: max-age=60.5", tag, is: .confirmed),
     CacheRule("4.2.1", "nor a negative one", "Cache-Control: max-age=-1", tag, is: .confirmed),
+    CacheRule("4.2.1", "nor one in single quotes", "Cache-Control: max-age='60'", tag, is: .confirmed),
+    CacheRule("4.2.1", "nor one after a blank", "Cache-Control: max-age= 60", tag, is: .confirmed),
+    CacheRule(
+      "4.2.1", "what another directive quotes is none", #"Cache-Control: max-age=1, x="max-age=60, max-age=60""#, tag,
+      after: 2, is: .confirmed),
+    CacheRule("4.2.1", "zeros before a number mean nothing", "Cache-Control: max-age=0060", after: 30, is: .served),
     CacheRule("4.2.1", "a lifetime in quotes counts", #"Cache-Control: max-age="60""#, after: 30, is: .served),
     CacheRule(
       "4.2.1", "equal duplicates count", "Cache-Control: max-age=60", "Cache-Control: max-age=60", after: 30,
@@ -184,7 +224,22 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
     CacheRule(
       "5.1", "of several ages the first counts", "Cache-Control: max-age=60", "Age: 10, 55", after: 30, is: .served),
     CacheRule(
+      "5.1", "also on a line of its own", "Cache-Control: max-age=60", "Age: 10", "Age: 55", after: 30, is: .served),
+    CacheRule(
+      "5.1", "even if it is the highest", "Cache-Control: max-age=60", tag, "Age: 55, 10", after: 30, is: .confirmed),
+    CacheRule(
+      "5.1", "on whichever line", "Cache-Control: max-age=60", tag, "Age: 55", "Age: 10", after: 30, is: .confirmed),
+    CacheRule(
       "5.1", "an age that is no number is none", "Cache-Control: max-age=60", "Age: old", after: 30, is: .served),
+    CacheRule("5.1", "nor is a negative one", "Cache-Control: max-age=60", "Age: -3600", after: 30, is: .served),
+    CacheRule("5.1", "nor one with a fraction", "Cache-Control: max-age=60", "Age: 55.0", after: 30, is: .served),
+    CacheRule(
+      "1.2.2", "an age of 2^31 seconds is one", "Cache-Control: max-age=60", tag, "Age: 2147483648", is: .confirmed),
+    CacheRule(
+      "1.2.2", "and one of any size", "Cache-Control: max-age=60", tag, "Age: 99999999999999999999", is: .confirmed),
+    CacheRule(
+      "4.2.3", "an age counts against Expires, too", "Date: Sun, 06 Nov 1994 08:49:47 GMT", tag, "Age: 15",
+      "Expires: Sun, 06 Nov 1994 08:49:57 GMT", is: .confirmed),
   ]
 
   static let requestDirectives: [CacheRule] = [
@@ -243,6 +298,9 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
     CacheRule(
       "5.2.3", "unknown directives are ignored", "Cache-Control: immutable, community=\"UCI\", max-age=60", is: .served),
     CacheRule(
+      "5.2.2.2", "must-revalidate leaves a fresh response alone", "Cache-Control: max-age=60, must-revalidate", tag,
+      after: 59, is: .served),
+    CacheRule(
       "5.2.2.2", "must-revalidate forbids what a request would take", "Cache-Control: max-age=60, must-revalidate", tag,
       request: ["Cache-Control: max-stale"], after: 61, is: .confirmed),
     CacheRule(
@@ -291,6 +349,12 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
       "4.1", "a missing field matches a missing one alone", "Cache-Control: max-age=60", "Vary: Accept",
       request: ["Accept: b"], is: .asked),
     CacheRule(
+      "4.1", "nor does a missing one match any other", "Cache-Control: max-age=60", "Vary: Accept",
+      firstRequest: ["Accept: a"], is: .asked),
+    CacheRule(
+      "4.1", "fields that it does not name do not count", "Cache-Control: max-age=60", "Vary: Accept",
+      firstRequest: ["Accept: a", "X-Other: 1"], request: ["X-Other: 2", "Accept: a"], is: .served),
+    CacheRule(
       "4.1", "blanks around commas mean nothing", "Cache-Control: max-age=60", "Vary: Accept",
       firstRequest: ["Accept: a,b"], request: ["Accept: a ,  b"], is: .served),
     CacheRule(
@@ -303,6 +367,10 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
       "4.1", "names have no case", "Cache-Control: max-age=60", "Vary: ACCEPT", firstRequest: ["Accept: a"],
       request: ["accept: b"], is: .asked),
     CacheRule("4.1", "a star matches nothing", "Cache-Control: max-age=60", "Vary: Accept, *", is: .asked),
+    CacheRule("4.1", "nor does it alone", "Cache-Control: max-age=60", "Vary: *", is: .asked),
+    CacheRule("4.1", "before a name", "Cache-Control: max-age=60", "Vary: *, Accept", is: .asked),
+    CacheRule("4.1", "after nothing", "Cache-Control: max-age=60", "Vary: , *", is: .asked),
+    CacheRule("4.1", "or on a line of its own", "Cache-Control: max-age=60", "Vary:", "Vary: *", is: .asked),
   ]
 
   static let stale: [CacheRule] = [
