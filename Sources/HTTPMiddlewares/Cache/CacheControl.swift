@@ -79,9 +79,10 @@ struct CacheControl: Hashable, Sendable {
 
 extension String {
   /// Calls a closure with each element of a list (RFC 9110, section 5.6.1), without the blanks around it. A comma in
-  /// quotes separates nothing.
+  /// quotes separates nothing; from an element on whose quotes are never closed, quotes mean nothing.
   func forEachListElement(_ body: (Substring) -> Void) {
     var rest = self[...]
+    var mayQuote = true
     while !rest.isEmpty {
       var (isQuoted, isEscaped) = (false, false)
       let end = rest.utf8.firstIndex { byte in
@@ -90,9 +91,13 @@ extension String {
         } else if isQuoted, byte == UInt8(ascii: "\\") {
           isEscaped = true
         } else if byte == UInt8(ascii: "\"") {
-          isQuoted.toggle()
+          isQuoted = mayQuote && !isQuoted
         }
         return byte == UInt8(ascii: ",") && !isQuoted
+      }
+      if isQuoted {
+        mayQuote = false
+        continue
       }
       let element = rest[..<(end ?? rest.endIndex)].trimmed
       if !element.isEmpty { body(element) }

@@ -143,10 +143,12 @@ extension CachedResponse {
 }
 
 extension HTTPHeaders {
-  /// The names in `Vary`, in lower case.
+  /// The names in `Vary`, in lower case; `*` for what is no name, and may stand for any.
   var varyingNames: [String] {
     var names: [String] = []
-    for value in values(of: "Vary") { value.forEachListElement { names.append($0.lowercased()) } }
+    for value in values(of: "Vary") {
+      value.forEachListElement { names.append(String($0).isToken ? $0.lowercased() : "*") }
+    }
     return names
   }
 

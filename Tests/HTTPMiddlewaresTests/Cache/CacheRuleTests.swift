@@ -296,6 +296,11 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
     CacheRule(
       "5.2", "a comma in quotes separates nothing", #"Cache-Control: x="a, no-store", max-age=60"#, is: .served),
     CacheRule(
+      "5.2", "but a quote that is never closed hides nothing", #"Cache-Control: max-age=60, x="a, no-store"#, is: .asked
+    ),
+    CacheRule(
+      "5.2", "and an escaped one closes none", #"Cache-Control: max-age=60, x="a\", no-store"#, is: .asked),
+    CacheRule(
       "5.2.3", "unknown directives are ignored", "Cache-Control: immutable, community=\"UCI\", max-age=60", is: .served),
     CacheRule(
       "5.2.2.2", "must-revalidate leaves a fresh response alone", "Cache-Control: max-age=60, must-revalidate", tag,
@@ -371,6 +376,10 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
     CacheRule("4.1", "before a name", "Cache-Control: max-age=60", "Vary: *, Accept", is: .asked),
     CacheRule("4.1", "after nothing", "Cache-Control: max-age=60", "Vary: , *", is: .asked),
     CacheRule("4.1", "or on a line of its own", "Cache-Control: max-age=60", "Vary:", "Vary: *", is: .asked),
+    CacheRule(
+      "4.1", "nor does what may name any field", "Cache-Control: max-age=60", "Vary: Accept Accept-Language",
+      is: .asked),
+    CacheRule("4.1", "in quotes, too", "Cache-Control: max-age=60", #"Vary: "Accept, *""#, is: .asked),
   ]
 
   static let stale: [CacheRule] = [
