@@ -35,6 +35,7 @@ struct ReadmeTests {
     ("Sources/GraphQLClient/GraphQLClient.docc/Operations.md", "Samples"),
     ("Sources/Stores/Stores.docc/KeepAndWatch.md", "Samples"),
     ("Sources/Stores/Stores.docc/NormalisedCache.md", "Articles/NormalizedArticle"),
+    ("Sources/Stores/Stores.docc/LiveWithoutSubscriptions.md", "Articles/NormalizedArticle"),
     ("Sources/GraphQLClient/GraphQLClient.docc/GraphQLClient.md", "Articles/NetworkingArticle"),
     ("Sources/GraphQLClient/GraphQLClient.docc/Uploads.md", "Articles/UploadsArticle"),
     ("Sources/GraphQLClient/GraphQLClient.docc/WireEconomy.md", "Articles/WireEconomyArticle"),

@@ -77,6 +77,7 @@ public final class NormalizedEdits: Sendable {
 
   private func update<Value: Codable>(_ key: NormalizedKey, _ body: (inout Value) throws -> Void) throws -> Bool {
     var plan = try store.plan(of: key)
+    plan.replacesPages = true
     let entity = key.source.entity
     // What is to stay is not made of what is optimistic.
     let level = mutation.map { isOptimistic ? $0.optimistic : $0.number } ?? RecordLayer.firstOptimistic - 1

@@ -30,9 +30,13 @@ struct NormalizedKey: Hashable, Sendable {
     }
   }
 
-  init<Session: GraphQLSession>(_ session: Session, by encoder: any BodyEncoder) throws {
+  /// - Parameter readsAllPages: Whether it is all pages that follow the operation's without a gap, as of a pager.
+  init<Session: GraphQLSession>(
+    _ session: Session, readsAllPages: Bool = false, by encoder: any BodyEncoder
+  ) throws {
     try self.init(
-      SessionSource(session: session), named: session.operationName, Variables(session.variables, by: encoder), nil)
+      SessionSource(session: session, readsAllPages: readsAllPages), named: session.operationName,
+      Variables(session.variables, by: encoder), nil)
   }
 
   init<Value: Decodable & Sendable>(_ fragment: FragmentSource<Value>) throws {
@@ -87,6 +91,8 @@ protocol NormalizedSource: Sendable {
   var identity: ObjectIdentifier { get }
   /// What the records of a fragment are read at; `nil` for an operation.
   var entity: EntityID? { get }
+  /// Whether a read gives all pages that follow each other.
+  var readsAllPages: Bool { get }
   /// The document with the fields that the cache needs.
   func document(by schema: RecordSchema) throws -> DocumentSyntax
   func plan(of document: DocumentSyntax, by schema: RecordSchema) throws(RecordError) -> RecordPlan
@@ -102,8 +108,13 @@ protocol NormalizedSource: Sendable {
 /// An operation.
 struct SessionSource<Session: GraphQLSession>: NormalizedSource {
   let session: Session
+  var readsAllPages = false
 
-  var identity: ObjectIdentifier { ObjectIdentifier(Session.self) }
+  private enum AllPages {}
+
+  var identity: ObjectIdentifier {
+    readsAllPages ? ObjectIdentifier(AllPages.self) : ObjectIdentifier(Session.self)
+  }
   var entity: EntityID? { nil }
 
   func document(by schema: RecordSchema) throws -> DocumentSyntax {
@@ -146,6 +157,7 @@ struct FragmentSource<Value: Decodable & Sendable>: NormalizedSource {
   let entity: EntityID?
 
   var identity: ObjectIdentifier { ObjectIdentifier(Value.self) }
+  var readsAllPages: Bool { false }
 
   func document(by schema: RecordSchema) throws -> DocumentSyntax {
     try DocumentSyntax(parsing: schema.addingKeys(to: document.text))

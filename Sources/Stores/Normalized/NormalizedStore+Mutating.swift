@@ -218,9 +218,11 @@ extension NormalizedStore {
   /// Marks what is cached of an operation as out of date: it is requested again for those who watch it by a policy that
   /// uses the network.
   public func invalidate(_ session: some GraphQLSession) throws {
-    let key = try NormalizedKey(session, by: client.encoder)
-    records.withLock { $0.invalidate(key) }
-    store.invalidate(key)
+    for readsAllPages in [false, true] {
+      let key = try NormalizedKey(session, readsAllPages: readsAllPages, by: client.encoder)
+      records.withLock { $0.invalidate(key) }
+      store.invalidate(key)
+    }
   }
 
   /// Removes the fields of an entity, or one of them, whose name has its arguments as `comments(first:10)`. Operations that

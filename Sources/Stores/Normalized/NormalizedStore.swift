@@ -95,7 +95,9 @@ public final class NormalizedStore: Sendable {
   /// The plan of a key with the values of its variables.
   func plan(of key: NormalizedKey) throws -> PreparedPlan {
     if let known = records.withLock({ $0.plan(of: key) }) { return known }
-    return PreparedPlan(try document(of: key).plan, variables: try key.source.variables(by: client.encoder))
+    var plan = PreparedPlan(try document(of: key).plan, variables: try key.source.variables(by: client.encoder))
+    plan.readsAllPages = key.source.readsAllPages
+    return plan
   }
 }
 
@@ -137,7 +139,7 @@ extension NormalizedStore {
       {
         return .just(Self.typed(state.snapshot(state.rendered(), isStale: isStale, now: now)))
       }
-      return holding(key) { [store] in store.read(key, policy, context).map(Self.typed) }
+      return read(key, policy, context).map(Self.typed)
     }
   }
 
@@ -195,7 +197,13 @@ extension NormalizedStore {
   private func stream<Value>(
     _ key: NormalizedKey, _ policy: FetchPolicy, _ context: ReadContext
   ) -> Observable<Snapshot<Value>> {
-    holding(key) { [store] in store.stream(key, policy, context: context).map(Self.typed) }
+    snapshots(of: key, policy, context).map(Self.typed)
+  }
+
+  func snapshots(
+    of key: NormalizedKey, _ policy: FetchPolicy, _ context: ReadContext
+  ) -> Observable<Snapshot<NormalizedValue>> {
+    holding(key) { [store] in store.stream(key, policy, context: context) }
   }
 
   private func values<Value>(_ key: NormalizedKey) -> Observable<Value> {
@@ -207,7 +215,13 @@ extension NormalizedStore {
     }
   }
 
-  private func peek(_ key: NormalizedKey) -> Snapshot<NormalizedValue>? {
+  func read(
+    _ key: NormalizedKey, _ policy: FetchPolicy, _ context: ReadContext
+  ) -> Observable<Snapshot<NormalizedValue>> {
+    holding(key) { [store] in store.read(key, policy, context) }
+  }
+
+  func peek(_ key: NormalizedKey) -> Snapshot<NormalizedValue>? {
     guard records.withLock({ $0.knows(key) }) else { return nil }
     load(key)
     return store.peek(key)

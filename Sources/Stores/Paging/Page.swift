@@ -7,10 +7,15 @@ public struct Page<Item: Sendable, Cursor: Sendable>: Sendable {
   /// the cursor before.
   public var next: Cursor?
 
+  /// The cursor of the page before it; `nil` on the first page, and in lists that are loaded forwards only. A ``Pager``
+  /// does not use it, a ``ConnectionPager`` does.
+  public var previous: Cursor?
+
   /// Makes a page.
-  public init(_ items: [Item], next: Cursor?) {
+  public init(_ items: [Item], next: Cursor?, previous: Cursor? = nil) {
     self.items = items
     self.next = next
+    self.previous = previous
   }
 }
 
@@ -24,8 +29,10 @@ extension Page where Cursor == Int {
 extension Page {
   /// Makes a page of a cursor-based list, from the `pageInfo` of a Relay connection (Relay Cursor Connections, section
   /// 5).
-  public init(_ items: [Item], hasNextPage: Bool, endCursor: Cursor?) {
-    self.init(items, next: hasNextPage ? endCursor : nil)
+  public init(
+    _ items: [Item], hasNextPage: Bool, endCursor: Cursor?, hasPreviousPage: Bool = false, startCursor: Cursor? = nil
+  ) {
+    self.init(items, next: hasNextPage ? endCursor : nil, previous: hasPreviousPage ? startCursor : nil)
   }
 }
 

@@ -35,11 +35,28 @@ struct RecordVariables: Sendable {
   /// The field's name with its arguments in one form: their names are sorted, as are those of input objects, variables
   /// have their values, and what has none is left out. So `null` is not the same as nothing, nor an enum's value the
   /// same as a string; numbers are the same if their values are.
-  func key(of field: FieldSyntax) -> String {
+  /// - Parameter paging: The arguments that the key has not, since they say which page is meant.
+  func key(of field: FieldSyntax, without paging: Set<String> = []) -> String {
     let arguments = field.arguments.compactMap { argument -> (String, String)? in
-      text(of: argument.value).map { (argument.name.text, $0) }
+      paging.contains(argument.name.text) ? nil : text(of: argument.value).map { (argument.name.text, $0) }
     }
     return field.name.text + (arguments.isEmpty ? "" : "(" + Self.joined(arguments) + ")")
+  }
+
+  /// The text of a field's argument: of a string, what is in it; `nil` if it has no value, or null.
+  func text(of argument: String, of field: FieldSyntax) -> String? {
+    guard let syntax = field.arguments.first(where: { $0.name.text == argument })?.value else { return nil }
+    if case .variable(let name) = syntax.kind, let value = sent[name.text] {
+      if value == .null { return nil }
+      return value.stringValue ?? Self.text(of: value)
+    }
+    var value = syntax
+    if case .variable(let name) = syntax.kind, let known = defaults[name.text] { value = known }
+    switch value.kind {
+    case .string(let string): return string.value
+    case .null, .variable: return nil
+    default: return text(of: value)
+    }
   }
 
   private static func joined(_ members: [(String, String)]) -> String {

@@ -219,15 +219,15 @@ extension RecordCache {
     switch slot.kind {
     case .missing, .null, .error, .scalar: break
     case .reference: body(slot.offset)
-    case .list, .object: for cell in cells(of: slot) { visitReferences(of: cell, body) }
+    case .list, .object, .pages: for cell in cells(of: slot) { visitReferences(of: cell, body) }
     }
   }
 
   /// Calls a closure with the fields of embedded objects.
   private func visitFields(of slot: Slot, _ body: (UInt32) -> Void) {
-    guard slot.kind == .object || slot.kind == .list else { return }
+    guard slot.kind.hasCells else { return }
     for cell in cells(of: slot) {
-      if slot.kind == .object { body(cell.field) }
+      if slot.kind != .list { body(cell.field) }
       visitFields(of: cell, body)
     }
   }

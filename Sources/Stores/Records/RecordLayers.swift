@@ -42,8 +42,8 @@ extension RecordCache {
       let below = visible(key.entity, key.field, at: own, upTo: place - 1)
       return areEqual(below, slot) ? nil : RecordChange(entity: key.entity, field: key.field, place: own)
     }
-    layers.remove(at: place)
-    return changes
+    let keys = layers.remove(at: place).slots.compactMap { $1.kind == .pages ? $0 : nil }
+    return changes + rewritePages(of: keys, above: place - 1)
   }
 
   /// Makes the values of a layer a part of the one below it, or of the base if it is the lowest, and removes it.
@@ -51,8 +51,14 @@ extension RecordCache {
   package mutating func settleLayer(_ number: UInt64) {
     guard let place = layers.firstIndex(where: { $0.number == number }) else { return }
     let layer = layers.remove(at: place)
-    guard place == 0 else { return layers[place - 1].slots.merge(layer.slots) { _, new in new } }
+    guard place == 0 else {
+      for (key, slot) in layer.slots {
+        layers[place - 1].slots[key] = settled(slot, onto: layers[place - 1].slots[key], isBase: false)
+      }
+      return
+    }
     for (key, slot) in layer.slots {
+      let slot = settled(slot, onto: nil, isBase: true)
       let place = self.place(of: key)
       collection?.retain(key.entity, key.field, at: place)
       setBase(slot, key.entity, key.field, at: place)

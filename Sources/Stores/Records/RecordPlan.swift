@@ -25,6 +25,18 @@ package enum RecordError: Error, Hashable, Sendable {
   case tooDeep(limit: Int)
 }
 
+extension RecordError {
+  /// The error with the place at which a reader finds a response malformed, which counts before all others.
+  func completed(by data: RawSpan) -> RecordError {
+    do throws(JSONError) {
+      try JSONReader.reading(data) { json throws(JSONError) in try json.skipValue() }
+      return self
+    } catch {
+      return .malformed(error)
+    }
+  }
+}
+
 /// What a document selects, in the form that records are written and read by: one operation, or one fragment. It is
 /// made once for each document.
 package struct RecordPlan: Sendable {
@@ -118,6 +130,8 @@ package struct PreparedPlan: Sendable {
     let place: Int32
     /// The node of what is selected of its objects; -1 for a field without subfields.
     let node: Int32
+    /// In `pages`; -1 for a field whose list does not come in pages.
+    let page: Int32
   }
 
   package let plan: RecordPlan
@@ -131,6 +145,12 @@ package struct PreparedPlan: Sendable {
   private(set) var fields: [Field] = []
   /// The places in `fields` of the fields of keys.
   private(set) var keyFields: [Int32] = []
+  /// Which pages fields mean.
+  private(set) var pages: [PageArguments] = []
+  /// Whether reads give all pages that belong together, not only the one that a field means.
+  var readsAllPages = false
+  /// Whether a write replaces what a read of the same plan gives, as an edit does, not what a server may have beside it.
+  var replacesPages = false
   /// The names, followed by zero bytes, so that 32 may be read at once.
   private(set) var text: [UInt8] = []
 
@@ -147,7 +167,7 @@ package struct PreparedPlan: Sendable {
   mutating func attach(to cache: borrowing RecordCache) throws(RecordError) {
     guard owner != cache.identity else { return }
     owner = cache.identity
-    (nodes, nodeSets, nodeNumbers, typed, fields, keyFields, text) = ([], [], [:], [], [], [], [])
+    (nodes, nodeSets, nodeNumbers, typed, fields, keyFields, pages, text) = ([], [], [:], [], [], [], [], [])
     _ = try node([0])
   }
 
@@ -233,14 +253,19 @@ package struct PreparedPlan: Sendable {
       }
     }
     var resolved: [Field] = []
-    for (key, group) in groups {
-      guard let field = cache.field(variables.key(of: group[0].syntax)) else {
-        throw .tooManySelections(limit: Slot.fieldLimit)
-      }
+    for (name, group) in groups {
+      let syntax = group[0].syntax
+      let paging = plan.schema.paging.isEmpty ? nil : plan.schema.paging["\(typeName).\(syntax.name.text)"]
+      let page = paging.flatMap { PageArguments(of: syntax, $0, variables, cache) }
+      let key = variables.key(of: syntax, without: page == nil ? [] : paging?.arguments ?? [])
+      guard let field = cache.field(key) else { throw .tooManySelections(limit: Slot.fieldLimit) }
+      if let page { pages.append(page) }
       let sets = group.compactMap(\.set)
       let child = sets.isEmpty ? -1 : try self.node(sets)
       resolved.append(
-        Field(name: append("\"\(key)\":"), field: field, place: cache.place(of: field, in: type), node: child))
+        Field(
+          name: append("\"\(name)\":"), field: field, place: cache.place(of: field, in: type), node: child,
+          page: page == nil ? -1 : Int32(truncatingIfNeeded: pages.count - 1)))
     }
     let start = Int32(truncatingIfNeeded: fields.count)
     let keyStart = Int32(truncatingIfNeeded: keyFields.count)

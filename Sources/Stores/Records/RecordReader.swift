@@ -27,6 +27,16 @@ private struct ReadState: ~Copyable {
     path.reserveCapacity(32)
   }
 
+  /// How far the read has got.
+  var mark: (output: (Int, Int), path: Int, missing: Int) { (output.mark, path.count, missing.count) }
+
+  /// Takes back what was read since; what it depends on stays.
+  mutating func reset(to mark: (output: (Int, Int), path: Int, missing: Int)) {
+    output.mark = mark.output
+    path.removeLast(path.count - mark.path)
+    missing.removeLast(missing.count - mark.missing)
+  }
+
   /// Notes that something is missing; returns whether the read continues.
   mutating func miss() -> Bool {
     missing.append(path)
@@ -87,19 +97,13 @@ extension RecordCache {
   private mutating func readObject(
     _ slot: Slot, _ node: Int32, _ plan: inout PreparedPlan, _ state: inout ReadState
   ) throws(RecordError) -> Bool {
-    let cells = cells(of: slot)
-    let number: Int32
-    if let name = Self.cell(0, in: cells, expectedAt: 0), name.kind == .scalar, name.count >= 2 {
-      let bytes = bytes(of: name)
-      let inner = UnsafeBufferPointer(rebasing: bytes[1..<(bytes.count - 1)])
-      number =
-        inner.contains(UInt8(ascii: "\\"))
-        ? try plan.typed(node, type(named: ResponseScanner.unescaped(bytes)), in: &self)
-        : try plan.typed(node, named: inner, in: &self)
-    } else {
-      number = try plan.typed(node, 0, in: &self)
-    }
-    let typed = plan.typed[Int(number)]
+    try readCells(cells(of: slot), node, &plan, &state)
+  }
+
+  private mutating func readCells(
+    _ cells: ArraySlice<Slot>, _ node: Int32, _ plan: inout PreparedPlan, _ state: inout ReadState
+  ) throws(RecordError) -> Bool {
+    let typed = try typed(node, cells, &plan)
     if typed.isUndecided, !state.miss() { return false }
     try state.output.begin(UInt8(ascii: "{"))
     for index in typed.fields {
@@ -111,21 +115,128 @@ extension RecordCache {
     return true
   }
 
-  @inline(__always)
-  private mutating func readField(
-    _ slot: Slot, _ index: Int32, _ field: PreparedPlan.Field, _ plan: inout PreparedPlan, _ state: inout ReadState
+  /// What is selected of an object, by the `__typename` among its cells.
+  private mutating func typed(
+    _ node: Int32, _ cells: ArraySlice<Slot>, _ plan: inout PreparedPlan
+  ) throws(RecordError) -> PreparedPlan.Typed {
+    let number: Int32
+    if let name = Self.cell(0, in: cells, expectedAt: 0), name.kind == .scalar, name.count >= 2 {
+      let bytes = bytes(of: name)
+      let inner = UnsafeBufferPointer(rebasing: bytes[1..<(bytes.count - 1)])
+      number =
+        inner.contains(UInt8(ascii: "\\"))
+        ? try plan.typed(node, type(named: ResponseScanner.unescaped(bytes)), in: &self)
+        : try plan.typed(node, named: inner, in: &self)
+    } else {
+      number = try plan.typed(node, 0, in: &self)
+    }
+    return plan.typed[Int(number)]
+  }
+
+  /// Writes a page, or all that follow each other.
+  private mutating func readPages(
+    _ slot: Slot, _ field: PreparedPlan.Field, _ plan: inout PreparedPlan, _ state: inout ReadState
   ) throws(RecordError) -> Bool {
+    let cells = self.cells(of: slot)
+    let view = view(of: plan.pages[Int(field.page)], in: cells, readsAll: plan.readsAllPages)
+    guard plan.readsAllPages, !state.isPartial, let view else {
+      return try readPage(view, field, cells, &plan, &state)
+    }
+    let mark = state.mark
+    if try readPage(view, field, cells, &plan, &state) { return true }
+    // A row that lacks something ends them: whoever requests what comes after the row before it gets it again.
+    let missing = state.missing
+    state.reset(to: mark)
+    let count = try readableCount(of: view, field, cells, &plan, &state)
+    state.reset(to: mark)
+    var part = view
+    part.cut(toFirst: count)
+    if count > 0, count < view.range.count, try readPage(part, field, cells, &plan, &state) { return true }
+    state.missing = missing
+    return false
+  }
+
+  /// How many rows at the beginning lack nothing.
+  private mutating func readableCount(
+    of view: PageView, _ field: PreparedPlan.Field, _ cells: ArraySlice<Slot>, _ plan: inout PreparedPlan,
+    _ state: inout ReadState
+  ) throws(RecordError) -> Int {
+    guard plan.pages[Int(field.page)].isConnection else {
+      return try readableCount(of: self.cells(of: view.nodes), field.node, &plan, &state)
+    }
+    var count = view.range.count
+    let typed = try typed(field.node, cells, &plan)
+    for index in typed.fields {
+      let field = plan.fields[Int(index)]
+      guard field.field == PageField.edges || field.field == PageField.nodes else { continue }
+      let rows = self.cells(of: field.field == PageField.edges ? view.edges : view.nodes)
+      count = min(count, try readableCount(of: rows, field.node, &plan, &state))
+    }
+    return count
+  }
+
+  private mutating func readableCount(
+    of rows: ArraySlice<Slot>, _ node: Int32, _ plan: inout PreparedPlan, _ state: inout ReadState
+  ) throws(RecordError) -> Int {
+    for (index, row) in rows.enumerated() where try !readValue(row, node, &plan, &state) { return index }
+    return rows.count
+  }
+
+  private mutating func readPage(
+    _ view: PageView?, _ field: PreparedPlan.Field, _ cells: ArraySlice<Slot>, _ plan: inout PreparedPlan,
+    _ state: inout ReadState
+  ) throws(RecordError) -> Bool {
+    guard plan.pages[Int(field.page)].isConnection else {
+      return try readValue(view?.nodes ?? .missing, field.node, &plan, &state)
+    }
+    let typed = try typed(field.node, cells, &plan)
+    if typed.isUndecided, !state.miss() { return false }
+    try state.output.begin(UInt8(ascii: "{"))
+    for index in typed.fields {
+      let field = plan.fields[Int(index)]
+      if field.field == PageField.pageInfo, field.node >= 0, let view {
+        appendName(field, plan, &state)
+        state.path.append(Int(index))
+        guard try readCells(pageInfo(of: view, in: cells)[...], field.node, &plan, &state) else { return false }
+        state.path.removeLast()
+        continue
+      }
+      let slot =
+        switch field.field {
+        case PageField.edges: view?.edges
+        case PageField.nodes: view?.nodes
+        case PageField.pageInfo: Slot?.none
+        default: Self.cell(field.field, in: cells, expectedAt: Int(index - typed.fields.lowerBound))
+        }
+      guard try readField(slot ?? .missing, index, field, &plan, &state) else { return false }
+    }
+    state.output.end(UInt8(ascii: "}"))
+    return true
+  }
+
+  /// Writes a name and its colon.
+  @inline(__always)
+  private func appendName(_ field: PreparedPlan.Field, _ plan: borrowing PreparedPlan, _ state: inout ReadState) {
     plan.text.withUnsafeBufferPointer { text in
       guard let start = text.baseAddress else { return }
       state.output.append(
         start + Int(field.name.lowerBound), count: Int(field.name.upperBound &- field.name.lowerBound))
     }
+  }
+
+  @inline(__always)
+  private mutating func readField(
+    _ slot: Slot, _ index: Int32, _ field: PreparedPlan.Field, _ plan: inout PreparedPlan, _ state: inout ReadState
+  ) throws(RecordError) -> Bool {
+    appendName(field, plan, &state)
     if field.node < 0, slot.kind == .scalar {
       state.output.append(bytes(of: slot), then: UInt8(ascii: ","))
       return true
     }
     state.path.append(Int(index))
-    let isRead = try readValue(slot, field.node, &plan, &state)
+    let isRead =
+      slot.kind == .pages && field.page >= 0
+      ? try readPages(slot, field, &plan, &state) : try readValue(slot, field.node, &plan, &state)
     state.path.removeLast()
     return isRead
   }
@@ -147,7 +258,7 @@ extension RecordCache {
         state.path.removeLast()
       }
       state.output.end(UInt8(ascii: "]"))
-    case .missing, .error, .scalar, .reference, .object, .list:
+    case .missing, .error, .scalar, .reference, .object, .list, .pages:
       // A field that has subfields in one document and none in another is not of one schema.
       guard state.miss() else { return false }
       state.output.append("null,")
@@ -176,6 +287,12 @@ private struct OutputBytes: ~Copyable {
   }
 
   deinit { bytes.deallocate() }
+
+  /// How much was written, and how deep that is nested.
+  var mark: (Int, Int) {
+    get { (count, depth) }
+    set { (count, depth) = newValue }
+  }
 
   /// The text without the last comma.
   var array: [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: max(count - 1, 0))) }

@@ -48,6 +48,10 @@ public struct RecordSchema: Hashable, Sendable {
   /// sets need the default key, and may know a part of the schema only.
   public var fieldTypes: [String: [String: String]] = [:]
 
+  /// The fields whose lists come in pages, by their coordinates, such as `Query.issues`: the pages of a field are kept as
+  /// one list. The type is an object type.
+  public var paging: [String: FieldPaging] = [:]
+
   /// Whether the default key is added to selections on types of which `fieldTypes` says nothing. Only for a server all
   /// of whose types have it.
   public var addsKeyToUnknownTypes = false
@@ -86,6 +90,14 @@ public struct RecordSchema: Hashable, Sendable {
     }
   }
 
+  /// Makes a connection of each field of an object type whose own type's name ends in `Connection` (Relay Cursor
+  /// Connections, section 2.1), as far as ``fieldTypes`` knows them.
+  public mutating func pageConnections() {
+    for (type, fields) in fieldTypes where possibleTypes[type] == nil {
+      for (field, name) in fields where name.hasSuffix("Connection") { paging["\(type).\(field)"] = .connection }
+    }
+  }
+
   /// The key of a type; empty for one that is embedded.
   func key(of type: String) -> [String] { keyFields[type] ?? defaultKey }
 
@@ -105,5 +117,24 @@ public struct RecordSchema: Hashable, Sendable {
     // A type with possible types is abstract, and one that is possible is an object type: it matches nothing but
     // itself.
     return objectTypes.contains(condition) ? false : nil
+  }
+}
+
+/// How the pages of a field are put together.
+public enum FieldPaging: Hashable, Sendable {
+  /// A connection (Relay Cursor Connections): `edges` or `nodes`, and `pageInfo`, by `first`, `after`, `last` and
+  /// `before`. The connection itself is a part of the object that it is in, without a key.
+  case connection
+
+  /// A list by the number of elements before it, and the greatest number of its own, which arguments of these names
+  /// say.
+  case offset(String = "offset", limit: String = "limit")
+
+  /// The arguments that only say which page is meant: they are no part of the field's key.
+  var arguments: Set<String> {
+    switch self {
+    case .connection: ["first", "after", "last", "before"]
+    case .offset(let offset, let limit): [offset, limit]
+    }
   }
 }

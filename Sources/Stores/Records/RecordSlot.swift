@@ -15,6 +15,10 @@ struct Slot: Sendable, BitwiseCopyable {
     case list
     /// Cells of a chunk, one a field: an object without a key, which is a part of its parent.
     case object
+    /// Cells of a chunk, as those of an object: pages of a list, see `RecordPages`.
+    case pages
+
+    var hasCells: Bool { self == .list || self == .object || self == .pages }
   }
 
   /// The kind in the lowest three bits, then a bit for `isPartial`; the field from bit 8 on, if it is a cell of an
@@ -51,7 +55,7 @@ struct Slot: Sendable, BitwiseCopyable {
   var isUnanswered: Bool { kind == .missing || kind == .error }
 
   /// Whether it points to bytes or cells of its chunk.
-  var hasMemory: Bool { kind == .scalar || (kind == .list || kind == .object) && count > 0 }
+  var hasMemory: Bool { kind == .scalar || kind.hasCells && count > 0 }
 
   var cells: Range<Int> { Int(offset)..<(Int(offset) + Int(count)) }
 
@@ -72,8 +76,8 @@ final class Chunk: @unchecked Sendable {
   /// The bytes after the last that may be read.
   static var padding: Int { 32 }
 
-  /// The chunk of what needs none.
-  static let none = Chunk(count: 0)
+  /// The chunk of what needs none: it has the texts of the truth values.
+  static let none = Array("truefalse".utf8).withUnsafeBufferPointer { Chunk($0) }
 
   /// Makes a chunk of a number of bytes, which are zero.
   init(count: Int) {

@@ -50,8 +50,8 @@ package struct RecordCache: Sendable {
   // Names. Type 0 is that of an object whose type is not known, field 0 is `__typename`.
   private(set) var typeNames: [String] = [""]
   private var typeNumbers: [String: UInt32] = [:]
-  private(set) var fieldKeys: [String] = ["__typename"]
-  private var fieldNumbers: [String: UInt32] = ["__typename": 0]
+  private(set) var fieldKeys = ["__typename"] + PageField.names
+  private var fieldNumbers = ["__typename": 0].merging(PageField.numbers) { known, _ in known }
   private var freeFields: [UInt32] = []
   private(set) var layouts: [Layout] = [Layout()]
 
@@ -239,7 +239,7 @@ extension RecordCache {
   private func find(
     _ type: UInt32, _ key: UnsafeBufferPointer<UInt8>
   ) -> (entity: UInt32?, place: Int, hash: UInt32) {
-    let hash = Self.hash(key, seed &+ UInt64(type) &* 0x9E37_79B9_7F4A_7C15)
+    let hash = UInt32(truncatingIfNeeded: Self.hash(key, seed &+ UInt64(type) &* 0x9E37_79B9_7F4A_7C15))
     let mask = table.count - 1
     var place = Int(hash) & mask
     while table[place] != 0 {
@@ -272,7 +272,7 @@ extension RecordCache {
   }
 
   /// A hash with a seed of its own for each cache, so that no server can choose keys that collide.
-  private static func hash(_ bytes: UnsafeBufferPointer<UInt8>, _ seed: UInt64) -> UInt32 {
+  private static func hash(_ bytes: UnsafeBufferPointer<UInt8>, _ seed: UInt64) -> UInt64 {
     func mix(_ left: UInt64, _ right: UInt64) -> UInt64 {
       let (high, low) = left.multipliedFullWidth(by: right)
       return high ^ low
@@ -290,8 +290,11 @@ extension RecordCache {
       index += 1
     }
     state = mix(state ^ rest, 0xE703_7ED1_A0B4_28DB ^ seed)
-    return UInt32(truncatingIfNeeded: state ^ state >> 32)
+    return state ^ state >> 32
   }
+
+  /// A hash of bytes that are compared by it alone: 64 bits with a seed that nobody knows.
+  func fingerprint(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 { Self.hash(bytes, seed) }
 
   /// Gives up an entity that nothing points to any more; its number is used again.
   mutating func free(_ number: UInt32) {

@@ -5,7 +5,9 @@ extension RecordCache {
   func areEqual(_ left: Slot, _ right: Slot) -> Bool {
     guard left.kind == right.kind else { return left.isUnanswered && right.isUnanswered }
     switch left.kind {
-    case .missing, .null, .error: return true
+    case .missing, .error: return true
+    // One that stands for the edge of a page has more to say.
+    case .null: return left.offset == right.offset && left.count == right.count
     case .reference: return left.offset == right.offset
     case .scalar: return isSameText(left, right)
     case .list:
@@ -13,7 +15,7 @@ extension RecordCache {
       if isSamePlace(left, right) { return true }
       let (lefts, rights) = (cells(of: left), cells(of: right))
       return zip(lefts, rights).allSatisfy { areEqual($0, $1) }
-    case .object:
+    case .object, .pages:
       guard left.count == right.count else { return false }
       if isSamePlace(left, right) { return true }
       let (lefts, rights) = (cells(of: left), cells(of: right))
@@ -61,6 +63,7 @@ extension RecordCache {
     case .object:
       guard old.kind == .object, isSameType(old, new) else { return new }
       return combinedObjects(old, new, &state)
+    case .pages: return old.kind == .pages ? combinedPages(old, new, &state) : new
     case .list:
       guard old.kind == .list else { return new }
       if old.chunk == state.number, old.count == new.count { return combinedLists(old, new, &state) }
@@ -122,7 +125,7 @@ extension RecordCache {
     switch slot.kind {
     case .missing, .null, .error, .reference: break
     case .scalar: body(slot.chunk, Int(slot.count))
-    case .list, .object:
+    case .list, .object, .pages:
       body(slot.chunk, Int(slot.count) * MemoryLayout<Slot>.stride)
       for cell in cells(of: slot) { visitChunks(of: cell, body) }
     }
@@ -141,7 +144,7 @@ extension RecordCache {
       result.chunk = number
       result.offset = UInt32(truncatingIfNeeded: offset)
       offset += Int(slot.count)
-    case .list, .object:
+    case .list, .object, .pages:
       let cells = cells(of: slot).map { moved($0, from: isLeft, to: number, chunk, at: &offset) }
       result.chunk = number
       result.offset = UInt32(truncatingIfNeeded: chunk.cells.count)
@@ -155,7 +158,7 @@ extension RecordCache {
     switch slot.kind {
     case .missing, .null, .error, .reference: 0
     case .scalar: isLeft(slot.chunk) ? Int(slot.count) : 0
-    case .list, .object: cells(of: slot).reduce(0) { $0 + movedBytes(of: $1, from: isLeft) }
+    case .list, .object, .pages: cells(of: slot).reduce(0) { $0 + movedBytes(of: $1, from: isLeft) }
     }
   }
 
@@ -164,7 +167,7 @@ extension RecordCache {
     switch slot.kind {
     case .missing, .null, .error, .reference: false
     case .scalar: isLeft(slot.chunk)
-    case .list, .object: isLeft(slot.chunk) || cells(of: slot).contains { isAnything(of: $0, in: isLeft) }
+    case .list, .object, .pages: isLeft(slot.chunk) || cells(of: slot).contains { isAnything(of: $0, in: isLeft) }
     }
   }
 }

@@ -85,7 +85,10 @@ extension RecordCache {
       undo(state)
       throw error.completed(by: data)
     }
-    return finish(&state)
+    let changes = finish(&state)
+    if layers.count <= place + 1 { return changes }
+    let keys = state.journal.elements(from: 0).map { SlotKey($0.entity, $0.field) }
+    return changes + rewritePages(of: keys, above: place)
   }
 
   /// The entity that a plan is written to or read of.
@@ -113,11 +116,14 @@ extension RecordCache {
       try state.json.skipValue()
       return Slot(.scalar, chunk: state.number, offset: start, count: state.json.offset - start)
     }
+    let slot: Slot
     switch byte {
-    case UInt8(ascii: "{"): return try writeObject(node, of: nil, at: place, &plan, &state)
-    case UInt8(ascii: "["): return try writeList(planned, at: place, &plan, &state)
+    case UInt8(ascii: "{"): slot = try writeObject(node, of: nil, at: place, &plan, &state)
+    case UInt8(ascii: "["): slot = try writeList(planned, at: place, &plan, &state)
     default: throw .mismatch(field: plan.responseName(planned))
     }
+    let page = plan.fields[Int(planned)].page
+    return page < 0 ? slot : pages(slot, plan.pages[Int(page)], isEdit: plan.replacesPages, &state)
   }
 
   private mutating func writeList(
@@ -206,7 +212,7 @@ extension RecordCache {
       guard old.count == new.count else { return false }
       let text = UnsafePointer(state.chunk.bytes) + Int(new.offset)
       return Stores.areEqual(starts[Int(old.chunk)].bytes + Int(old.offset), text, Int(new.count))
-    case .missing, .error, .list, .object: return false
+    case .missing, .error, .list, .object, .pages: return false
     }
   }
 
@@ -349,6 +355,7 @@ extension RecordCache {
     let old = own ?? visible(entity, field, at: place, upTo: state.layer)
     // A layer keeps what is the same below, since that may change.
     guard var slot = combined(old, new, &state) ?? (own == nil ? old : nil) else { return }
+    if new.kind == .pages { slot = logged(slot, own, new, &state) }
     if own?.chunk != state.number || own?.kind == .missing {
       state.journal.append(JournalEntry(entity: entity, field: field, place: place, old: own))
     }
@@ -484,17 +491,5 @@ extension PreparedPlan {
   func responseName(_ planned: Int32) -> String {
     let range = fields[Int(planned)].name
     return String(decoding: text[(Int(range.lowerBound) + 1)..<(Int(range.upperBound) - 2)], as: UTF8.self)
-  }
-}
-
-extension RecordError {
-  /// The error with the place at which a reader finds a response malformed, which counts before all others.
-  fileprivate func completed(by data: RawSpan) -> RecordError {
-    do throws(JSONError) {
-      try JSONReader.reading(data) { json throws(JSONError) in try json.skipValue() }
-      return self
-    } catch {
-      return .malformed(error)
-    }
   }
 }

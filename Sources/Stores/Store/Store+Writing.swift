@@ -59,6 +59,44 @@ extension Store {
     }
   }
 
+  /// Changes every cached value that meets a condition: each is written, and shown to its watchers, once. As with
+  /// `update(_:_:)`, a response to a request in flight may lack the change; watchers then get the response to a new one.
+  ///
+  ///     users.updateAll { id, user in user.team == team ? user.moved(to: other) : nil }
+  ///
+  /// Values that are not in memory are read from the source of truth, but for those of keys that the condition excludes;
+  /// what only an asynchronous source has is invalidated.
+  /// - Parameters:
+  ///   - isAffected: Whether the value of a key may be changed. Called on any thread, without a lock.
+  ///   - change: The changed value of a key; `nil` leaves it as it is, and nobody is notified. It may be called more
+  ///     than once.
+  public func updateAll(
+    where isAffected: @escaping @Sendable (Key) -> Bool = { _ in true },
+    _ change: @escaping @Sendable (Key, Value) -> Value?
+  ) async {
+    await withCheckedContinuation { continuation in
+      // It may read many files.
+      _ = ElasticScheduler().schedule { [self] in
+        let writes = WriteGroup { _ in continuation.resume() }
+        defer { writes.close() }
+        let known = knownKeys()
+        for key in known where isAffected(key) {
+          let written = writes.add()
+          rebase(key, writes) {
+            change(key, $0.value)
+          } commit: { state, changed, version in
+            if let changed {
+              return state.save(changed: changed, for: key, version: version, isAsynchronous: true, completion: written)
+            }
+            state.effects.append(.complete(written, nil))
+            return true
+          }
+        }
+        invalidateShared(except: known, where: isAffected, writes)
+      }
+    }
+  }
+
   /// Calls a body, and returns when that has called back; throws what the body throws.
   func written(_ body: (@escaping WriteCompletion) throws -> Void) async rethrows {
     let signal = Signal()
@@ -116,15 +154,21 @@ extension Store {
     let affected = known.filter(isAffected)
     // All are stale before the first is written, and before a watcher is notified, which may stall.
     perform { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
-    if let shared = storage.shared {
-      let listed = writes.add()
-      shared.keys { keys in
-        let affected = keys.subtracting(known).filter(isAffected)
-        self.perform { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
-        listed(nil)
-      }
-    }
+    invalidateShared(except: known, where: isAffected, writes)
     writes.close()
+  }
+
+  /// Marks what only an asynchronous source of truth has.
+  private func invalidateShared(
+    except known: Set<Key>, where isAffected: @escaping @Sendable (Key) -> Bool, _ writes: WriteGroup
+  ) {
+    guard let shared = storage.shared else { return }
+    let listed = writes.add()
+    shared.keys { keys in
+      let affected = keys.subtracting(known).filter(isAffected)
+      self.perform { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
+      listed(nil)
+    }
   }
 
   /// Every key that has a value in memory or in the source of truth, also one that another process has written there,

@@ -27,6 +27,27 @@ enum NormalizedArticle {
     let variables: Variables
   }
 
+  struct GetFeed: GraphQLSession {
+    struct Variables: Encodable, Hashable, Sendable { let first: Int, after: String? }
+    struct ResponseData: Codable, Sendable {
+      struct Feed: Codable, Sendable {
+        struct PageInfo: Codable, Sendable {
+          var hasNextPage: Bool
+          var endCursor: String?
+        }
+        var nodes: [Issue]
+        var pageInfo: PageInfo
+      }
+      var feed: Feed
+    }
+    static let query: GraphQLDocument = """
+      query getFeed($first: Int, $after: String) {
+        feed(first: $first, after: $after) { nodes { id title } pageInfo { hasNextPage endCursor } }
+      }
+      """
+    let variables: Variables
+  }
+
   struct RenameIssue: GraphQLSession {
     struct Variables: Encodable, Hashable, Sendable { let id: String, title: String }
     struct ResponseData: Codable, Sendable { var rename: Issue }
@@ -77,6 +98,40 @@ enum NormalizedArticle {
     store.mutate(AddIssue(variables: .init(title: title))) { response, edits in
       try edits.update(GetIssues()) { $0.issues.insert(.init(id: response.add.id, title: title), at: 0) }
     }
+  }
+
+  static func paging(schemaText: String) throws -> RecordSchema {
+    var schema = try RecordSchema(schemaText)
+    schema.paging["User.followers"] = .connection  // first, after, last, before; edges or nodes, and pageInfo
+    schema.paging["Query.search"] = .offset("skip", limit: "take")
+    schema.pageConnections()  // or: all fields whose type's name ends in Connection
+    return schema
+  }
+
+  static func page(
+    store: NormalizedStore, bag: DisposeBag, show: @escaping @Sendable ([Issue], Bool) -> Void
+  ) -> ConnectionPager<Issue, String> {
+    let pager = store.pager { page in
+      GetFeed(variables: .init(first: 20, after: page.after))
+    } page: { data in
+      Page(data.feed.nodes, hasNextPage: data.feed.pageInfo.hasNextPage, endCursor: data.feed.pageInfo.endCursor)
+    }
+
+    pager.states  // Observable<ConnectionState<Issue>>: what is cached at once, then each change
+      .subscribe(onNext: { state in show(state.items, state.isLoading) })
+      .disposed(by: bag)
+    pager.refresh()  // the first page
+    pager.loadMore()  // the next page; loadPrevious() for a list that is loaded backwards
+    return pager
+  }
+
+  static func poll(
+    store: NormalizedStore, bag: DisposeBag,
+    show: @escaping @Sendable (GetIssues.ResponseData?, Bool) -> Void
+  ) {
+    store.stream(GetIssues(), every: .seconds(10))  // Observable<Snapshot<GetIssues.ResponseData>>
+      .subscribe(onNext: { snapshot in show(snapshot.value, snapshot.isFetching) })
+      .disposed(by: bag)
   }
 
   static func edit(store: NormalizedStore, bag: DisposeBag) throws -> Observable<Card> {

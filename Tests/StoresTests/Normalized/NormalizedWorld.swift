@@ -19,11 +19,14 @@ final class QuietServer: HTTPTransport {
     /// The name of the operation.
     var name: String { request.operationName ?? "" }
 
-    /// The document that was sent.
-    var document: String {
-      guard let body = request.body, case .object(let members)? = try? JSONValue(json: body.bytes) else { return "" }
-      return members["query"]?.stringValue ?? ""
+    /// A part of what was sent.
+    subscript(name: String) -> JSONValue? {
+      guard let body = request.body, case .object(let members)? = try? JSONValue(json: body.bytes) else { return nil }
+      return members[name]
     }
+
+    /// The document that was sent.
+    var document: String { self["query"]?.stringValue ?? "" }
 
     func answer(_ json: String, status: Int = 200) {
       let response = HTTPResponse(
@@ -72,12 +75,17 @@ struct NormalizedWorld {
     type Label { text: String }
     """
 
-  init(_ change: (inout NormalizedConfiguration) -> Void = { _ in }) throws {
+  init(
+    schema: String = Self.schema, pagesConnections: Bool = false,
+    _ change: (inout NormalizedConfiguration) -> Void = { _ in }
+  ) throws {
     var configuration = NormalizedConfiguration()
     configuration.clock = .scheduler(time, start: StoreTime(microseconds: 1_000_000))
     change(&configuration)
     let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: server)
-    store = NormalizedStore(client, schema: try RecordSchema(Self.schema), configuration: configuration)
+    var schema = try RecordSchema(schema)
+    if pagesConnections { schema.pageConnections() }
+    store = NormalizedStore(client, schema: schema, configuration: configuration)
   }
 }
 

@@ -1,0 +1,142 @@
+public import GraphQLClient
+import HTTPClientCore
+public import Streams
+import SystemBase
+
+extension Store {
+  /// A live stream of a key, as ``stream(_:_:context:)`` is, whose value is requested again whenever it has become as old
+  /// as an interval: for what a server does not push.
+  ///
+  ///     scores.stream(match, every: .seconds(10)).subscribe(onNext: { show($0.value) }).disposed(by: bag)
+  ///
+  /// Requests are made while somebody is subscribed, and at no other time. Those of several subscribers are one, since
+  /// the response to any request makes the value younger. After failures in a row, which the snapshots show, the pause
+  /// doubles, up to five minutes, or the interval if that is longer; it is never shorter than what the server asks for.
+  /// - Parameters:
+  ///   - interval: The longest time from one response to the next request; at least 100 milliseconds.
+  ///   - policy: How the first snapshots are read.
+  ///   - jitter: The part of each pause, from 0 to 1, that is random, so that clients do not come together.
+  public func stream(
+    _ key: Key, every interval: Duration, _ policy: FetchPolicy = .cacheFirst, jitter: Double = 0.1,
+    context: ReadContext = ReadContext()
+  ) -> Observable<Snapshot<Value>> {
+    stream(key, policy, context: context).polling(
+      every: interval, jitter, by: clock.scheduler, age: { self.peek(key)?.age },
+      refresh: { self.read(key, .networkOnly, context).map { _ in } })
+  }
+}
+
+extension NormalizedStore {
+  /// A live stream of an operation, as ``stream(_:_:context:)`` is, whose response is requested again whenever it has
+  /// become as old as an interval; see ``Store/stream(_:every:_:jitter:context:)``.
+  public func stream<Session: GraphQLSession>(
+    _ session: Session, every interval: Duration, _ policy: FetchPolicy = .cacheFirst, jitter: Double = 0.1,
+    context: ReadContext = ReadContext()
+  ) -> Observable<Snapshot<Session.ResponseData>> {
+    .deferred { [self] in
+      let key = try NormalizedKey(session, by: client.encoder)
+      return stream(session, policy, context: context).polling(
+        every: interval, jitter, by: store.clock.scheduler, age: { [store] in store.peek(key)?.age },
+        refresh: { [self] in read(key, .networkOnly, context).map { _ in } })
+    }
+  }
+}
+
+extension Observable {
+  /// This stream, during which something is requested again and again.
+  fileprivate func polling(
+    every interval: Duration, _ jitter: Double, by scheduler: any Scheduler,
+    age: @escaping @Sendable () -> Duration?, refresh: @escaping @Sendable () -> Observable<Void>
+  ) -> Observable {
+    .create { observer in
+      let pauses = Poller.pauses(of: interval, jitter: jitter)
+      let poller = Poller(pauses, scheduler, age: age, refresh: refresh)
+      poller.wait()
+      let subscription = self.subscribe(
+        onNext: { observer.onNext($0) },
+        onError: { error in
+          poller.end()
+          observer.onError(error)
+        },
+        onCompleted: {
+          poller.end()
+          observer.onCompleted()
+        })
+      return Disposables.create([subscription, Disposables.create { poller.end() }])
+    }
+  }
+}
+
+/// Requests something whenever it is old enough, until it is ended.
+private final class Poller: Sendable {
+  private struct State: Sendable {
+    var failures = 0
+    /// How old the value is to become.
+    var due = Duration.zero
+    /// What is waited for; `nil` after the end.
+    var current: DisposeBag? = DisposeBag()
+  }
+
+  private let state = Locked(State())
+  private let pauses: Backoff
+  private let scheduler: any Scheduler
+  private let age: @Sendable () -> Duration?
+  private let refresh: @Sendable () -> Observable<Void>
+
+  init(
+    _ pauses: Backoff, _ scheduler: any Scheduler, age: @escaping @Sendable () -> Duration?,
+    refresh: @escaping @Sendable () -> Observable<Void>
+  ) {
+    (self.pauses, self.scheduler, self.age, self.refresh) = (pauses, scheduler, age, refresh)
+  }
+
+  static func pauses(of interval: Duration, jitter: Double) -> Backoff {
+    let interval = max(interval, .milliseconds(100))
+    return Backoff(initial: interval, maximum: max(interval, .seconds(300)), jitter: jitter)
+  }
+
+  /// Waits until the value is old enough, which a response to another's request may put off.
+  func wait(atLeast minimum: Duration = .zero) {
+    let failures = state.withLock(\.failures)
+    let due = pauses.delay(after: failures + 1)
+    state.withLock { $0.due = due }
+    let known = failures > 0 ? .zero : min(age() ?? .zero, due)
+    sleep(max(due - known, minimum))
+  }
+
+  private func sleep(_ pause: Duration) {
+    run { [self] in scheduler.schedule(after: pause) { [weak self] in self?.poll() } }
+  }
+
+  private func poll() {
+    let due = state.withLock(\.due)
+    if let age = age(), age < due {
+      state.withLock { $0.failures = 0 }
+      return sleep(due - age)
+    }
+    run { [self] in
+      refresh().take(1).asSingle().subscribe(
+        onNext: { [self] in
+          state.withLock { $0.failures = 0 }
+          wait()
+        },
+        onError: { [self] error in
+          state.withLock { $0.failures += 1 }
+          wait(atLeast: (error as? RequestError)?.retryAfter ?? .zero)
+        })
+    }
+  }
+
+  /// Begins what is waited for next.
+  private func run(_ begin: () -> any Disposable) {
+    let bag = DisposeBag()
+    let isRunning = state.withLock { state in
+      guard state.current != nil else { return false }
+      state.current = bag
+      return true
+    }
+    if isRunning { bag.insert(begin()) }
+  }
+
+  func end() { state.withLock { $0.current.take() }?.dispose() }
+}

@@ -1,0 +1,238 @@
+import GraphQLClient
+import StoresTestSupport
+import Streams
+import StrictJSON
+import Testing
+
+@testable import Stores
+
+/// Pagers of a connection, through a client.
+@Suite struct NormalizedPagerTests {
+  struct GetPage: GraphQLSession {
+    struct Variables: Encodable, Hashable, Sendable {
+      var first: Int?
+      var after: String?
+      var last: Int?
+      var before: String?
+    }
+    struct ResponseData: Codable, Hashable, Sendable {
+      struct Connection: Codable, Hashable, Sendable {
+        struct Edge: Codable, Hashable, Sendable { var node: Node }
+        struct Node: Codable, Hashable, Sendable {
+          var id: String
+          var title: String
+        }
+        struct PageInfo: Codable, Hashable, Sendable {
+          var hasNextPage: Bool
+          var hasPreviousPage: Bool
+          var startCursor: String?
+          var endCursor: String?
+        }
+        var edges: [Edge]
+        var pageInfo: PageInfo
+      }
+      var feed: Connection
+    }
+    static let query: GraphQLDocument = """
+      query page($first: Int, $after: String, $last: Int, $before: String) {
+        feed(first: $first, after: $after, last: $last, before: $before) {
+          edges { cursor node { id title } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+        }
+      }
+      """
+    let variables: Variables
+  }
+
+  typealias FeedPager = ConnectionPager<GetPage.ResponseData.Connection.Node, String>
+
+  let world: NormalizedWorld
+
+  init() throws {
+    world = try NormalizedWorld(
+      schema: """
+        type Query { feed(first: Int, after: String, last: Int, before: String): FeedConnection! issue(id: ID!): Issue }
+        type Mutation { rename(id: ID!, title: String!): Issue }
+        type FeedConnection { edges: [FeedEdge!]! pageInfo: PageInfo! }
+        type FeedEdge { cursor: String! node: Issue! }
+        type PageInfo { hasNextPage: Boolean! hasPreviousPage: Boolean! startCursor: String endCursor: String }
+        type Issue { id: ID! title: String state: String }
+        """,
+      pagesConnections: true)
+  }
+
+  private func pager(backwards: Bool = false, count: Int = 2) -> FeedPager {
+    world.store.pager { page in
+      GetPage(
+        variables: backwards
+          ? .init(last: count, before: page.before) : .init(first: count, after: page.after))
+    } page: { data in
+      let info = data.feed.pageInfo
+      return Page(
+        data.feed.edges.map(\.node), hasNextPage: info.hasNextPage, endCursor: info.endCursor,
+        hasPreviousPage: info.hasPreviousPage, startCursor: info.startCursor)
+    }
+  }
+
+  private func page(_ ids: [Int], hasNext: Bool = false, hasPrevious: Bool = false) -> String {
+    let edges = ids.map { id in
+      """
+      {"__typename": "FeedEdge", "cursor": "c\(id)", "node": {"__typename": "Issue", "id": "\(id)", "title": "t\(id)"}}
+      """
+    }
+    let cursors = (ids.first.map { "\"c\($0)\"" } ?? "null", ids.last.map { "\"c\($0)\"" } ?? "null")
+    return """
+      {"feed": {"__typename": "FeedConnection", "edges": [\(edges.joined(separator: ","))], "pageInfo": {
+      "__typename": "PageInfo", "hasNextPage": \(hasNext), "hasPreviousPage": \(hasPrevious),
+      "startCursor": \(cursors.0), "endCursor": \(cursors.1)}}}
+      """
+  }
+
+  @Test func `pages are requested one after the other, and shown as one list`() throws {
+    let pager = pager()
+    let states = Recorder(pager.states)
+    #expect(states.brief == "…")
+    world.server.last.data(page([1, 2], hasNext: true))
+    pager.loadMore()
+    pager.loadMore()
+    #expect(world.server.count == 2)
+    world.server.last.data(page([3], hasPrevious: true))
+    pager.loadMore()
+    #expect(world.server.count == 2)
+    #expect(states.brief == "t1,t2>| t1,t2>…| t1,t2,t3")
+  }
+
+  @Test func `a pager shows at once what another has loaded, and shares what it loads`() throws {
+    let first = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    let second = pager()
+    #expect(world.server.count == 1)
+    #expect(second.state.brief == "t1,t2>")
+    first.loadMore()
+    second.loadMore()
+    #expect(world.server.count == 2)
+    world.server.last.data(page([3], hasPrevious: true))
+    #expect(first.state.brief == "t1,t2,t3")
+    #expect(second.state.brief == "t1,t2,t3")
+  }
+
+  @Test func `a change of a row by another operation shows once`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    pager.loadMore()
+    world.server.last.data(page([3], hasPrevious: true))
+    let states = Recorder(pager.states)
+    _ = states.take()
+    let rename = Recorder(
+      world.store.mutate(RenameIssue("3", "c"), optimisticResponse: .init(rename: .init(id: "3", title: "c"))))
+    #expect(states.brief == "t1,t2,c")
+    world.server.last.data(renamed("3", "C"))
+    #expect(states.brief == "t1,t2,C")
+    _ = rename
+  }
+
+  @Test func `the failure of a page stays until it is requested again, and others may come meanwhile`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    pager.loadMore()
+    world.server.last.fail()
+    #expect(pager.state.brief == "t1,t2> next failed")
+    pager.refresh()
+    world.server.last.data(page([0, 1], hasNext: true))
+    #expect(pager.state.brief == "t0,t1,t2> next failed")
+    pager.loadMore()
+    #expect(pager.state.brief == "t0,t1,t2>…")
+    world.server.last.data(page([3], hasPrevious: true))
+    #expect(pager.state.brief == "t0,t1,t2,t3")
+  }
+
+  @Test func `a refresh keeps later pages until its response, and after it if that shares a row with them`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    pager.loadMore()
+    world.server.last.data(page([3, 4], hasNext: true, hasPrevious: true))
+    pager.refresh()
+    #expect(pager.state.brief == "t1,t2,t3,t4>…")
+    world.server.last.data(page([0, 1], hasNext: true))
+    #expect(pager.state.brief == "t0,t1,t2,t3,t4>")
+    pager.refresh()
+    world.server.last.data(page([8, 9], hasNext: true))
+    #expect(pager.state.brief == "t8,t9>")
+    pager.loadMore()
+    world.server.last.data(page([0, 1], hasNext: true, hasPrevious: true))
+    #expect(pager.state.brief == "t8,t9,t0,t1,t2,t3,t4>")
+  }
+
+  @Test func `a list is loaded backwards from its end`() throws {
+    let pager = pager(backwards: true)
+    world.server.last.data(page([5, 6], hasPrevious: true))
+    #expect(pager.state.brief == "<t5,t6")
+    pager.loadPrevious()
+    #expect(world.server.last["variables"]?["before"] == "c5")
+    world.server.last.data(page([3, 4], hasNext: true))
+    #expect(pager.state.brief == "t3,t4,t5,t6")
+    pager.loadPrevious()
+    #expect(world.server.count == 2)
+  }
+
+  @Test func `edits and optimistic changes of the list show, and pages that come keep them`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    pager.loadMore()
+    try world.store.update(GetPage(variables: .init(first: 2))) { $0.feed.edges.remove(at: 0) }
+    #expect(pager.state.brief == "t2>…")
+    world.server.last.data(page([3], hasPrevious: true))
+    #expect(pager.state.brief == "t2,t3")
+  }
+
+  @Test func `a refresh and a later page may be answered in any order`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    pager.refresh()
+    pager.loadMore()
+    world.server[2].data(page([3], hasPrevious: true))
+    world.server[1].data(page([0, 1], hasNext: true))
+    #expect(pager.state.brief == "t0,t1,t2,t3")
+  }
+
+  @Test func `an invalidated operation requests the first page again`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    try world.store.invalidate(GetPage(variables: .init(first: 2)))
+    #expect(world.server.count == 2)
+    world.server.last.data(page([1, 2], hasNext: true))
+    #expect(pager.state.brief == "t1,t2>")
+  }
+
+  @Test func `tasks wait for their page, and a released pager cancels its requests`() async throws {
+    var pager: FeedPager? = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    let states = try Recorder(#require(pager).states)
+    pager?.loadMore()
+    pager = nil
+    #expect(world.server.last.isCancelled.value)
+    #expect(states.isCompleted.value)
+  }
+
+  @Test func `a page of its own is read by its arguments`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    pager.loadMore()
+    world.server.last.data(page([3], hasPrevious: true))
+    let page = Recorder(world.store.get(GetPage(variables: .init(first: 1, after: "c1"))))
+    #expect(page.elements.value.last?.value?.feed.edges.map(\.node.title) == ["t2"])
+    #expect(world.server.count == 2)
+  }
+}
+
+extension ConnectionState<NormalizedPagerTests.GetPage.ResponseData.Connection.Node> {
+  /// The rows, `<` and `>` where there are more, and `…` during a request.
+  var brief: String {
+    let rows = (hasPreviousPage ? "<" : "") + items.map(\.title).joined(separator: ",") + (hasNextPage ? ">" : "")
+    let isNextFailed = if case .failed = next { true } else { false }
+    return rows + (isNextFailed ? " next failed" : "") + (isLoading ? "…" : "")
+  }
+}
+
+extension Recorder<ConnectionState<NormalizedPagerTests.GetPage.ResponseData.Connection.Node>> {
+  var brief: String { take().map(\.brief).joined(separator: "| ") }
+}

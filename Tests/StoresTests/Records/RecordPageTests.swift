@@ -1,0 +1,280 @@
+import GraphQLLanguage
+import StrictJSON
+import Testing
+
+@testable import Stores
+
+/// A connection of users `1`, `2`, … with the cursors `c1`, `c2`, …
+struct TestConnection {
+  var test = TestCache { schema in
+    schema.addsKeyToUnknownTypes = false
+    schema.paging["Query.users"] = .connection
+    schema.paging["Query.list"] = .offset()
+  }
+
+  static let document = """
+    query($first: Int, $after: String, $last: Int, $before: String) {
+      users(order: NEW, first: $first, after: $after, last: $last, before: $before) {
+        edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      }
+    }
+    """
+
+  static let list = "query($offset: Int, $limit: Int) { list(offset: $offset, limit: $limit) { id } }"
+
+  static func node(_ id: Int) -> JSONValue { ["__typename": "User", "id": .string("\(id)")] }
+
+  /// What a server answers that has these users.
+  static func response(_ ids: [Int], hasNext: Bool = false, hasPrevious: Bool = false) -> String {
+    let edges = ids.map { id -> JSONValue in
+      ["__typename": "UserEdge", "cursor": .string("c\(id)"), "node": node(id)]
+    }
+    let info: JSONValue = [
+      "__typename": "PageInfo", "hasNextPage": .bool(hasNext), "hasPreviousPage": .bool(hasPrevious),
+      "startCursor": ids.first.map { .string("c\($0)") } ?? .null,
+      "endCursor": ids.last.map { .string("c\($0)") } ?? .null,
+    ]
+    let data: JSONValue = ["users": ["__typename": "Users", "edges": .array(edges), "pageInfo": info]]
+    return text(of: data)
+  }
+
+  static func text(of data: JSONValue) -> String {
+    (try? data.json()).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  mutating func write(
+    _ ids: [Int], _ variables: [String: JSONValue], hasNext: Bool = false, hasPrevious: Bool = false
+  ) throws {
+    try test.write(
+      Self.document, Self.response(ids, hasNext: hasNext, hasPrevious: hasPrevious), variables)
+  }
+
+  /// The users of a page, with `<` and `>` where there are more; `-` if they are not all there.
+  mutating func read(_ variables: [String: JSONValue] = ["first": 2], all: Bool = false) throws -> String {
+    var plan = try test.plan(Self.document, variables: variables)
+    plan.readsAllPages = all
+    guard let json = try test.cache.read(&plan).json else { return "-" }
+    let users = try JSONValue(json: json.span.bytes)["users"]
+    let ids = users?["edges"]?.arrayValue?.compactMap { $0["node"]?["id"]?.stringValue } ?? []
+    let info = users?["pageInfo"]
+    #expect(info?["startCursor"]?.stringValue == ids.first.map { "c" + $0 })
+    #expect(info?["endCursor"]?.stringValue == ids.last.map { "c" + $0 })
+    let before = info?["hasPreviousPage"] == true ? "<" : ""
+    return before + ids.joined(separator: ",") + (info?["hasNextPage"] == true ? ">" : "")
+  }
+}
+
+struct RecordPageTests {
+  private var connection = TestConnection()
+
+  @Test("pages are one list, in which the arguments of pages are no part of the field's key")
+  mutating func forwards() throws {
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    #expect(try connection.read() == "1,2>")
+    try connection.write([3, 4], ["first": 2, "after": "c2"], hasNext: true, hasPrevious: true)
+    #expect(try connection.read(["first": 2], all: true) == "1,2,3,4>")
+    #expect(connection.test.cache.fieldNumber("users(order:NEW)") != nil)
+  }
+
+  @Test("a read gives the page that its arguments mean, or nothing if it is not all there")
+  mutating func slices() throws {
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    #expect(try connection.read(["first": 1]) == "1>")
+    #expect(try connection.read(["first": 100]) == "-")
+    #expect(try connection.read(["first": 2, "after": "c2"]) == "-")
+    try connection.write([3], ["first": 2, "after": "c2"])
+    #expect(try connection.read(["first": 100]) == "1,2,3")
+    #expect(try connection.read(["first": 2, "after": "c1"]) == "<2,3")
+    #expect(try connection.read(["last": 2]) == "<2,3")
+    #expect(try connection.read(["last": 1, "before": "c3"]) == "<2>")
+    #expect(try connection.read(["first": 2, "after": "c3"]) == "<")
+  }
+
+  @Test("a server that gives less than it was asked for is not asked again")
+  mutating func cappedPages() throws {
+    try connection.write([1, 2], ["first": 100], hasNext: true)
+    #expect(try connection.read(["first": 100]) == "1,2>")
+  }
+
+  @Test("a page that came before the one in front of it joins when that comes")
+  mutating func outOfOrder() throws {
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    try connection.write([5, 6], ["first": 2, "after": "c4"])
+    #expect(try connection.read(all: true) == "1,2>")
+    #expect(try connection.read(["first": 2, "after": "c4"]) == "<5,6")
+    try connection.write([3, 4], ["first": 2, "after": "c2"], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2,3,4,5,6")
+  }
+
+  @Test("pages are loaded backwards from the end")
+  mutating func backwards() throws {
+    try connection.write([5, 6], ["last": 2], hasPrevious: true)
+    try connection.write([3, 4], ["last": 2, "before": "c5"], hasPrevious: true)
+    #expect(try connection.read(["last": 2], all: true) == "<3,4,5,6")
+    #expect(try connection.read(["first": 2]) == "-")
+    try connection.write([1, 2], ["last": 2, "before": "c3"])
+    #expect(try connection.read(["last": 2], all: true) == "1,2,3,4,5,6")
+    #expect(try connection.read(["first": 2]) == "1,2>")
+  }
+
+  @Test("a first page that shares an element with the list keeps what follows it")
+  mutating func refresh() throws {
+    try connection.write([2, 3, 4, 5], ["first": 4], hasNext: true)
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2,3,4,5>")
+    try connection.write([1, 3], ["first": 2], hasNext: true)
+    #expect(try connection.read(all: true) == "1,3,4,5>")
+    try connection.write([5, 1], ["first": 2], hasNext: true)
+    #expect(try connection.read(all: true) == "5,1,3,4>")
+  }
+
+  @Test("a first page of new elements is followed by the old list once a page has both")
+  mutating func gap() throws {
+    try connection.write([5, 6], ["first": 2], hasNext: true)
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2>")
+    try connection.write([3, 5], ["first": 2, "after": "c2"], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2,3,5,6>")
+  }
+
+  @Test("a last page ends the list, an empty one too")
+  mutating func end() throws {
+    try connection.write([1, 2, 3, 4], ["first": 4], hasNext: true)
+    try connection.write([], ["first": 2, "after": "c4"])
+    #expect(try connection.read(all: true) == "1,2,3,4")
+    try connection.write([3], ["first": 2, "after": "c2"])
+    #expect(try connection.read(all: true) == "1,2,3")
+    try connection.write([], ["first": 2])
+    #expect(try connection.read(all: true) == "")
+  }
+
+  @Test("the same page again changes nothing")
+  mutating func again() throws {
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    try connection.write([3], ["first": 2, "after": "c2"])
+    let page = TestConnection.response([1, 2], hasNext: true)
+    #expect(try connection.test.write(TestConnection.document, page, ["first": 2]).isEmpty)
+  }
+
+  @Test("pages with other fields of their elements and connections are one list")
+  mutating func selections() throws {
+    let ids =
+      "query($after: String) { users(order: NEW, first: 1, after: $after) { nodes { id } pageInfo { endCursor hasNextPage } total } }"
+    let page = { (id: Int) in
+      #"{"users":{"__typename":"Users","nodes":[{"__typename":"User","id":"\#(id)"}],"pageInfo":{"__typename":"PageInfo","endCursor":"c\#(id)","hasNextPage":true},"total":9}}"#
+    }
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    #expect(try connection.test.text(ids) == "missing users.nodes")
+    try connection.test.write(ids, page(1))
+    #expect(try connection.test.text(ids) == page(1))
+    #expect(try connection.read() == "1,2>")
+    try connection.test.write(ids, page(3), ["after": "c2"])
+    #expect(try connection.test.text(ids, ["after": "c2"]) == page(3))
+    #expect(try connection.read(["first": 1, "after": "c2"]) == "-")
+    try connection.test.write(
+      "{ users(order: NEW, first: 0) { total } }", #"{"users":{"__typename":"Users","total":10}}"#)
+    #expect(try connection.read() == "1,2>")
+  }
+
+  @Test("a connection that is null is, and becomes a list again")
+  mutating func null() throws {
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    try connection.test.write(TestConnection.document, #"{"users":null}"#, ["first": 2])
+    #expect(try connection.test.text(TestConnection.document) == #"{"users":null}"#)
+    try connection.write([1], ["first": 2])
+    #expect(try connection.read() == "1")
+  }
+
+  @Test("a page with errors does not change the list")
+  mutating func errors() throws {
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    let page = #"{"users":{"__typename":"Users","edges":[null],"pageInfo":null}}"#
+    let error = RecordErrorPath([.key("users"), .key("edges"), .index(0)])
+    let changes = try connection.test.write(
+      TestConnection.document, page, ["first": 2, "after": "c2"], errors: [error])
+    #expect(changes.isEmpty)
+    #expect(try connection.read(all: true) == "1,2>")
+  }
+
+  @Test("an edit replaces the page that it was made of")
+  mutating func edits() throws {
+    func edit(_ ids: [Int], _ variables: [String: JSONValue], all: Bool = false) throws {
+      var plan = try connection.test.plan(TestConnection.document, variables: variables)
+      plan.replacesPages = true
+      plan.readsAllPages = all
+      let json = Array(TestConnection.response(ids, hasNext: true).utf8)
+      _ = try connection.test.cache.write(json.span.bytes, of: &plan)
+    }
+    try connection.write([1, 2, 3, 4], ["first": 4], hasNext: true)
+    try edit([9, 1, 2], ["first": 2])
+    #expect(try connection.read(all: true) == "9,1,2,3,4>")
+    try edit([9], ["first": 2])
+    #expect(try connection.read(all: true) == "9,2,3,4>")
+    try edit([9, 2, 3], ["first": 4])
+    #expect(try connection.read(all: true) == "9,2,3>")
+    try edit([3], ["first": 1, "after": "c2"])
+    #expect(try connection.read(all: true) == "9,2,3>")
+    try edit([], ["first": 1, "after": "c2"])
+    #expect(try connection.read(all: true) == "9,2>")
+  }
+
+  @Test("a list without cursors is put together by the numbers of its elements")
+  mutating func offsets() throws {
+    func write(_ ids: [Int], _ offset: Int, _ limit: Int = 2) throws {
+      let data: JSONValue = ["list": .array(ids.map(TestConnection.node))]
+      try connection.test.write(
+        TestConnection.list, TestConnection.text(of: data),
+        ["offset": .integer(Int64(offset)), "limit": .integer(Int64(limit))])
+    }
+    func read(_ offset: Int, _ limit: Int, all: Bool = false) throws -> String {
+      var plan = try connection.test.plan(
+        TestConnection.list, variables: ["offset": .integer(Int64(offset)), "limit": .integer(Int64(limit))])
+      plan.readsAllPages = all
+      guard let json = try connection.test.cache.read(&plan).json else { return "-" }
+      let list = try JSONValue(json: json.span.bytes)["list"]?.arrayValue ?? []
+      return list.compactMap { $0["id"]?.stringValue }.joined(separator: ",")
+    }
+    try write([5, 6], 4)
+    #expect(try read(0, 2) == "-")
+    #expect(try read(4, 2) == "5,6")
+    try write([1, 2], 0)
+    #expect(try read(0, 2, all: true) == "1,2")
+    try write([3, 4], 2)
+    #expect(try read(0, 2, all: true) == "1,2,3,4,5,6")
+    #expect(try read(1, 4) == "2,3,4,5")
+    #expect(try read(0, 100) == "-")
+    try write([7], 6)
+    #expect(try read(0, 100) == "1,2,3,4,5,6,7")
+    try write([9, 1], 0)
+    #expect(try read(0, 100) == "9,1,3,4,5,6,7")
+    try write([3], 2)
+    #expect(try read(0, 100) == "9,1,3")
+  }
+
+  @Test("a collection keeps the pages that are read, and the entities that other runs point to by number")
+  mutating func collection() throws {
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    try connection.write([5, 6], ["first": 2, "after": "c4"])
+    var plan = try connection.test.plan(TestConnection.document, variables: ["first": 2])
+    let dependencies = try connection.test.cache.read(&plan).dependencies
+    connection.test.cache.beginCollection(retaining: [dependencies])
+    while connection.test.cache.continueCollection(entities: 2) {}
+    #expect(try connection.read() == "1,2>")
+    try connection.write([3, 4], ["first": 2, "after": "c2"], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2,3,4>")
+    try connection.write([5, 6], ["first": 2, "after": "c4"])
+    #expect(try connection.read(all: true) == "1,2,3,4,5,6")
+  }
+
+  @Test("all fields of a schema's connections are paged")
+  func schema() throws {
+    var schema = try RecordSchema(
+      """
+      type Query { users(first: Int): UserConnection! user: User }
+      interface Node { friends: UserConnection }
+      type User implements Node { friends(first: Int): UserConnection }
+      """)
+    schema.pageConnections()
+    #expect(schema.paging == ["Query.users": .connection, "User.friends": .connection])
+  }
+}

@@ -1,0 +1,121 @@
+import HTTPClientCore
+import StoresTestSupport
+import Streams
+import StreamsTesting
+import Testing
+
+@testable import Stores
+
+@Suite("values that are requested again and again, on a virtual clock")
+struct PollingTests {
+  let server = FakeServer<String, Int>()
+  let time = TestScheduler()
+  let store: Store<String, Int>
+
+  init() {
+    var configuration = StoreConfiguration<Int>()
+    configuration.clock = .scheduler(time)
+    store = Store(.ofPartial(server.fetch), configuration: configuration)
+  }
+
+  private func stream(jitter: Double = 0) -> Recorder<Snapshot<Int>> {
+    Recorder(store.stream("a", every: .seconds(10), jitter: jitter))
+  }
+
+  @Test func `a value is requested again when it is as old as the interval`() {
+    let stream = stream()
+    server[0].answer(1)
+    time.advance(by: .seconds(9))
+    #expect(server.count == 1)
+    time.advance(by: .seconds(1))
+    #expect(server.count == 2)
+    time.advance(by: .seconds(3))
+    server[1].answer(2)
+    #expect(stream.brief() == ["- …", "1 network", "1 memory …", "2 network"])
+    time.advance(by: .seconds(9))
+    #expect(server.count == 2)
+    time.advance(by: .seconds(1))
+    #expect(server.count == 3)
+  }
+
+  @Test func `a value that others have brought counts, and so the requests of several are one`() {
+    store.save(0, for: "a")
+    time.advance(by: .seconds(4))
+    let streams = [stream(), stream()]
+    time.advance(by: .seconds(5))
+    #expect(server.count == 0)
+    store.save(1, for: "a")
+    time.advance(by: .seconds(9))
+    #expect(server.count == 0)
+    time.advance(by: .seconds(1))
+    #expect(server.count == 1)
+    server[0].answer(2)
+    time.advance(by: .seconds(10))
+    #expect(server.count == 2)
+    _ = streams
+  }
+
+  @Test func `after failures in a row the pause doubles, and a response ends that`() {
+    let stream = stream()
+    server[0].answer(1)
+    for pause in [10, 20, 40, 80, 160, 300, 300] {
+      let count = server.count
+      time.advance(by: .seconds(pause - 1))
+      #expect(server.count == count)
+      time.advance(by: .seconds(1))
+      #expect(server.count == count + 1)
+      server[count].fail()
+    }
+    #expect(stream.take().last?.errors.count == 1)
+    time.advance(by: .seconds(300))
+    server[8].answer(2)
+    time.advance(by: .seconds(10))
+    #expect(server.count == 10)
+  }
+
+  @Test func `the server's pause is kept if it is longer`() {
+    let stream = stream()
+    server[0].answer(1)
+    time.advance(by: .seconds(10))
+    var error = RequestError(.rateLimited, "slower")
+    error.retryAfter = .seconds(60)
+    server[1].fail(error)
+    time.advance(by: .seconds(59))
+    #expect(server.count == 2)
+    time.advance(by: .seconds(1))
+    #expect(server.count == 3)
+    _ = stream
+  }
+
+  @Test func `nothing is requested while nobody watches`() {
+    let stream = stream()
+    server[0].answer(1)
+    time.advance(by: .seconds(10))
+    stream.dispose()
+    #expect(server[1].isCancelled.value)
+    time.advance(by: .seconds(1_000))
+    #expect(server.count == 2)
+    let again = self.stream()
+    time.advance(by: .seconds(10))
+    #expect(server.count == 3)
+    _ = again
+  }
+
+  @Test func `a part of the pause is random, and it is never without end`() {
+    let stream = stream(jitter: 1)
+    server[0].answer(1)
+    time.advance(by: .seconds(10))
+    #expect(server.count == 2)
+    #expect(Recorder(store.stream("b", every: .zero, jitter: 0)).brief() == ["- …"])
+    _ = stream
+  }
+
+  @Test func `the end of the store ends it`() async throws {
+    let stream = stream()
+    server[0].answer(1)
+    try await store.signOut()
+    #expect(stream.isCompleted.value)
+    time.advance(by: .seconds(100))
+    #expect(server.count == 1)
+  }
+}
