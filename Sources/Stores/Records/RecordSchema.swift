@@ -59,7 +59,11 @@ public struct RecordSchema: Hashable, Sendable {
   /// A schema of which nothing is known.
   public init() {}
 
-  /// Takes what a schema in GraphQL's language says of the types of fields, and of interfaces and unions.
+  /// Takes what a schema in GraphQL's language says of the types of fields, and of interfaces and unions; and what
+  /// `@typePolicy` says of keys and connections, as Apollo's caches have it, also in extensions that follow the schema:
+  ///
+  ///     extend type Country @typePolicy(keyFields: "code", connectionFields: "cities")
+  ///
   /// - Throws: Where and why the text is not GraphQL.
   public init(_ text: String) throws(GraphQLSyntaxError) {
     var possible: [String: Set<String>] = [:]
@@ -68,6 +72,7 @@ public struct RecordSchema: Hashable, Sendable {
       case .schema(let schema): for root in schema.operationTypes { setRoot(root) }
       case .type(let type):
         let name = type.name.text
+        for policy in type.directives where policy.name == "typePolicy" { take(policy, of: name) }
         for field in type.fields { fieldTypes[name, default: [:]][field.name.text] = field.type.name.text }
         switch type.kind {
         case .interface: possible[name, default: []].formUnion([])
@@ -78,8 +83,28 @@ public struct RecordSchema: Hashable, Sendable {
       case .operation, .fragment, .directive: break
       }
     }
+    // What is said of an interface or a union is said of its types.
+    for (name, types) in possible {
+      let connections = paging.keys.filter { $0.hasPrefix(name + ".") }.map { $0.dropFirst(name.count) }
+      for type in types {
+        if keyFields[type] == nil { keyFields[type] = keyFields[name] }
+        for field in connections { paging[type + field] = .connection }
+      }
+    }
     possibleTypes = possible
     objectTypes = possible.values.reduce(into: []) { $0.formUnion($1) }
+  }
+
+  private mutating func take(_ policy: DirectiveSyntax, of type: String) {
+    for argument in policy.arguments {
+      guard case .string(let text) = argument.value.kind else { continue }
+      let fields = text.value.split(separator: " ").map(String.init)
+      switch argument.name.text {
+      case "keyFields" where !fields.isEmpty: keyFields[type] = fields
+      case "connectionFields": for field in fields { paging["\(type).\(field)"] = .connection }
+      default: break
+      }
+    }
   }
 
   private mutating func setRoot(_ root: OperationTypeDefinitionSyntax) {

@@ -130,12 +130,9 @@ private final class Poller: Sendable {
   /// Begins what is waited for next.
   private func run(_ begin: () -> any Disposable) {
     let bag = DisposeBag()
-    let isRunning = state.withLock { state in
-      guard state.current != nil else { return false }
-      state.current = bag
-      return true
-    }
-    if isRunning { bag.insert(begin()) }
+    // What it replaces is disposed of outside the lock.
+    let old = state.withLock { state in state.current == nil ? nil : exchange(&state.current, with: bag) }
+    if old != nil { bag.insert(begin()) }
   }
 
   func end() { state.withLock { $0.current.take() }?.dispose() }

@@ -203,6 +203,65 @@ import Testing
     #expect(pager.state.brief == "t1,t2>")
   }
 
+  /// A page of which rows have ids alone.
+  private struct GetIDs: GraphQLSession {
+    struct ResponseData: Codable, Sendable {
+      struct Feed: Codable, Sendable {
+        struct Edge: Codable, Sendable { struct Node: Codable, Sendable { var id: String }; var node: Node }
+        var edges: [Edge]
+      }
+      var feed: Feed
+    }
+    static let query: GraphQLDocument = """
+      { feed(first: 3) { edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }
+      """
+  }
+
+  @Test func `rows that another operation has brought without a field come when they are requested`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    let ids = Recorder(world.store.get(GetIDs()))
+    world.server.last.data(page([1, 9, 2], hasNext: true).replacing(", \"title\": \"t9\"", with: ""))
+    _ = ids
+    #expect(pager.state.brief == "t1>")
+    pager.loadMore()
+    #expect(world.server.last["variables"]?["after"] == "c1")
+    world.server.last.data(page([9, 2], hasNext: true))
+    #expect(pager.state.brief == "t1,t9,t2>")
+  }
+
+  @Test func `pagers with pages of other sizes share a list`() throws {
+    let small = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    let large = pager(count: 4)
+    #expect(large.state.brief == "t1,t2>")
+    #expect(world.server.count == 1)
+    large.loadMore()
+    world.server.last.data(page([3, 4, 5], hasPrevious: true))
+    #expect(small.state.brief == "t1,t2,t3,t4,t5")
+  }
+
+  @Test func `an optimistic edit of the list shows over pages that come, and goes with the mutation`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    let mutation = Recorder(
+      world.store.mutate(
+        RenameIssue("9", "t9"), optimisticResponse: .init(rename: .init(id: "9", title: "t9"))
+      ) { response, edits in
+        guard let issue = response.rename else { return }
+        try edits.update(GetPage(variables: .init(first: 2))) {
+          $0.feed.edges.insert(.init(node: .init(id: issue.id, title: issue.title ?? "")), at: 0)
+        }
+      })
+    #expect(pager.state.brief == "t9,t1,t2>")
+    pager.loadMore()
+    world.server.last.data(page([3], hasPrevious: true))
+    #expect(pager.state.brief == "t9,t1,t2,t3")
+    world.server[1].fail()
+    #expect(pager.state.brief == "t1,t2,t3")
+    #expect(mutation.error.value != nil)
+  }
+
   @Test func `tasks wait for their page, and a released pager cancels its requests`() async throws {
     var pager: FeedPager? = pager()
     world.server.last.data(page([1, 2], hasNext: true))

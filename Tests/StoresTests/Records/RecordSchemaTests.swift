@@ -26,6 +26,25 @@ struct RecordSchemaTests {
     #expect(schema.matches("A", condition: "Other") == nil)
   }
 
+  @Test("a type's policy says its key and its connections, and that of an interface those of its types")
+  func typePolicy() throws {
+    let schema = try RecordSchema(
+      """
+      interface Book { isbn: ID! }
+      type Novel implements Book { isbn: ID! }
+      type Atlas implements Book { isbn: ID! scale: Int }
+      type Country { code: ID! }
+      extend interface Book @typePolicy(keyFields: "isbn", connectionFields: "readers")
+      extend type Atlas @typePolicy(keyFields: "isbn scale")
+      extend type Country @typePolicy(keyFields: "code", connectionFields: "cities rivers")
+      """)
+    #expect(
+      schema.keyFields == ["Book": ["isbn"], "Novel": ["isbn"], "Atlas": ["isbn", "scale"], "Country": ["code"]])
+    #expect(
+      schema.paging.keys.sorted()
+        == ["Atlas.readers", "Book.readers", "Country.cities", "Country.rivers", "Novel.readers"])
+  }
+
   @Test("a text that is no schema says where")
   func noSchema() {
     #expect(throws: (any Error).self) { try RecordSchema("type {") }
