@@ -364,7 +364,7 @@ extension RecordCache {
 
   /// What a layer leaves to the one below it, or to the base.
   mutating func settled(_ upper: Slot, onto lower: Slot?, isBase: Bool) -> Slot {
-    guard upper.kind == .pages else { return upper }
+    guard upper.kind == .pages, isBase || lower != nil else { return upper }
     let chunk = Chunk(count: 0)
     var state = WriteState(
       number: add(chunk), chunk: chunk, json: ResponseScanner(chunk), errors: ErrorTree([]), layer: -1)

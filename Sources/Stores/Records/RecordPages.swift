@@ -197,12 +197,14 @@ extension RecordCache {
     let wanted = readsAll ? nil : page.count.map { min($0, limit ?? $0) }
     let views = self.cells(of: runs).enumerated().map { PageView(self.cells(of: $1), run: $0) }
     guard var (view, range) = place(of: page, in: views) else { return nil }
+    let isOpen = (page.isBackward ? view.start : view.end) != .limit
     switch wanted {
+    case nil where range.isEmpty && isOpen: return nil
     case let count? where count < range.count:
       range =
         page.isBackward
         ? range.upperBound - count..<range.upperBound : range.lowerBound..<range.lowerBound + count
-    case let count? where count > range.count && (page.isBackward ? view.start : view.end) != .limit: return nil
+    case let count? where count > range.count && isOpen: return nil
     default: break
     }
     view.cut(to: range)

@@ -148,6 +148,46 @@ struct RecordPageTests {
     #expect(try connection.read(all: true) == "")
   }
 
+  @Test("a page of no elements that says there are more says nothing")
+  mutating func openAndEmpty() throws {
+    try connection.write([], ["first": 0], hasNext: true)
+    #expect(try connection.read(all: true) == "-")
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    try connection.write([], ["first": 0], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2>")
+  }
+
+  @Test("a page between two cursors is kept by itself")
+  mutating func between() throws {
+    try connection.write([1, 2, 3], ["first": 3], hasNext: true)
+    try connection.write([2], ["first": 2, "after": "c1", "before": "c3"], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2,3>")
+    #expect(connection.test.cache.fieldNumber(#"users(after:"c1",before:"c3",first:2,order:NEW)"#) != nil)
+  }
+
+  @Test("pages in layers are written again when what is below them changes")
+  mutating func layers() throws {
+    func write(_ ids: [Int], _ variables: [String: JSONValue], in layer: UInt64?, isEdit: Bool = false) throws {
+      var plan = try connection.test.plan(TestConnection.document, variables: variables)
+      plan.replacesPages = isEdit
+      if let layer { connection.test.cache.addLayer(layer) }
+      let json = Array(TestConnection.response(ids, hasNext: true).utf8)
+      _ = try connection.test.cache.write(json.span.bytes, of: &plan, in: layer)
+    }
+    try write([1, 2], ["first": 2], in: nil)
+    try write([3, 4], ["first": 2, "after": "c2"], in: 5)
+    try write([2], ["first": 2], in: 7, isEdit: true)
+    #expect(try connection.read(all: true) == "2,3,4>")
+    // What was requested before the edit does not bring back what that has removed.
+    try write([0, 1, 2], ["first": 3], in: 3)
+    #expect(try connection.read(all: true) == "2,3,4>")
+    try write([5], ["first": 2, "after": "c4"], in: nil)
+    for layer in [3, 5] as [UInt64] { connection.test.cache.settleLayer(layer) }
+    #expect(try connection.read(all: true) == "2,3,4,5>")
+    _ = connection.test.cache.removeLayer(7)
+    #expect(try connection.read(all: true) == "0,1,2,3,4,5>")
+  }
+
   @Test("the same page again changes nothing")
   mutating func again() throws {
     try connection.write([1, 2], ["first": 2], hasNext: true)
