@@ -219,8 +219,9 @@ private final class ConnectionMachine<Item: Sendable, Cursor: Equatable & Sendab
   private func take(_ snapshot: Snapshot<NormalizedValue>) -> Bool {
     var isNew = state.isStale != snapshot.isStale
     state.isStale = snapshot.isStale
-    if let value = snapshot.value, value.json != shown, let page = source.page(value) {
-      (shown, self.page, isNew) = (value.json, page, true)
+    // A store that has lost everything, or hides it, shows no value.
+    if snapshot.value?.json != shown, let page = snapshot.value.map(source.page) ?? Page([], next: nil) {
+      (shown, self.page, isNew) = (snapshot.value?.json, page, true)
       state.items = page.items
       (state.hasNextPage, state.hasPreviousPage) = (page.next != nil, page.previous != nil)
     }

@@ -262,7 +262,32 @@ import Testing
     #expect(mutation.error.value != nil)
   }
 
-  @Test func `tasks wait for their page, and a released pager cancels its requests`() async throws {
+  @Test func `what is cleared, and an account that ends, take the rows with them`() async throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    try await world.store.clear()
+    #expect(pager.state.items.isEmpty)
+    pager.loadMore()
+    world.server.last.data(page([1, 2], hasNext: true))
+    #expect(pager.state.brief == "t1,t2>")
+    let states = Recorder(pager.states)
+    try await world.store.signOut()
+    #expect(pager.state.items.isEmpty)
+    #expect(states.isCompleted.value)
+  }
+
+  @Test func `tasks get the state after their page`() async throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    pager.loadMore()
+    let more = Task { await pager.loadedMore() }
+    world.server.last.data(page([3], hasPrevious: true))
+    #expect(await more.value.brief == "t1,t2,t3")
+    #expect(await pager.loadedMore().brief == "t1,t2,t3")
+    #expect(await pager.loadedPrevious().brief == "t1,t2,t3")
+  }
+
+  @Test func `a released pager cancels its requests`() throws {
     var pager: FeedPager? = pager()
     world.server.last.data(page([1, 2], hasNext: true))
     let states = try Recorder(#require(pager).states)
