@@ -25,13 +25,13 @@ extension RecordCache {
       count = run.rows.count
       if let place = others.firstIndex(where: { $0.field == PageField.pageInfo && $0.kind == .object }) {
         let info = self.cells(of: others[place])
-        complete(&run, page, info)
+        complete(&run, page, info, isEdit: isEdit)
         // What it says of the page is in the run.
         let names = PageField.hasNextPage...PageField.endCursor
         let rest = info.filter { !names.contains($0.field) }
         others[place] = named(state.append(.object, rest), PageField.pageInfo)
       } else {
-        complete(&run, page, [])
+        complete(&run, page, [], isEdit: isEdit)
       }
       let isShort = page.count.map { $0 > run.rows.count } ?? false
       if !isEdit, isShort, !run.rows.isEmpty, (page.isBackward ? run.start : run.end) == .open {
@@ -59,9 +59,14 @@ extension RecordCache {
   }
 
   /// Adds what `pageInfo` says: whether the list begins or ends here, and the cursors of the first and the last element.
-  private func complete(_ run: inout PageRun, _ page: PageArguments, _ info: ArraySlice<Slot>) {
+  private func complete(_ run: inout PageRun, _ page: PageArguments, _ info: ArraySlice<Slot>, isEdit: Bool) {
     func cell(_ field: UInt32) -> Slot { info.first { $0.field == field && $0.kind == .scalar } ?? .missing }
-    if let last = run.rows.indices.last {
+    if isEdit {
+      // Those of elements that were there before are known.
+      for index in run.rows.indices where run.rows[index].cursor.kind != .scalar {
+        run.rows[index].cursor = Slot(.null)
+      }
+    } else if let last = run.rows.indices.last {
       for (index, field) in [(0, PageField.startCursor), (last, PageField.endCursor)]
       where run.rows[index].cursor.kind != .scalar {
         run.rows[index].cursor = cell(field)
@@ -170,6 +175,13 @@ extension RecordCache {
   {
     var page = page
     let (known, _) = match(&page, runs, &state)
+    for index in page.rows.indices where page.rows[index].cursor.kind == .null && page.rows[index].edge.kind == .object
+    {
+      // Who does not know of cursors adds an edge without one.
+      let cells = cells(of: page.rows[index].edge)
+      if cells.contains(where: { $0.field == PageField.cursor }) { continue }
+      page.rows[index].edge = state.append(.object, cells + [named(Slot(.null), PageField.cursor)])
+    }
     for (index, run) in runs.enumerated() {
       let isReplaced = { (row: Int) in index == view.run && view.range.contains(row) }
       let kept = run.rows.indices.filter { !known[index].contains($0) && !isReplaced($0) }

@@ -194,7 +194,7 @@ extension RecordCache {
   func view(of page: PageArguments, in cells: ArraySlice<Slot>, readsAll: Bool) -> PageView? {
     guard let runs = cells.first(where: { $0.field == PageField.runs }) else { return nil }
     let limit = cells.first { $0.field == PageField.limit }.map { Int($0.count) }
-    let wanted = readsAll ? nil : page.count.map { min($0, limit ?? $0) }
+    let wanted = readsAll ? nil : page.count
     let views = self.cells(of: runs).enumerated().map { PageView(self.cells(of: $1), run: $0) }
     guard var (view, range) = place(of: page, in: views) else { return nil }
     let isOpen = (page.isBackward ? view.start : view.end) != .limit
@@ -204,7 +204,7 @@ extension RecordCache {
       range =
         page.isBackward
         ? range.upperBound - count..<range.upperBound : range.lowerBound..<range.lowerBound + count
-    case let count? where count > range.count && isOpen: return nil
+    case let count? where count > range.count && isOpen && range.count < limit ?? .max: return nil
     default: break
     }
     view.cut(to: range)
@@ -238,8 +238,9 @@ extension RecordCache {
     return (info.map { Array(self.cells(of: $0)) } ?? []) + [
       named(.boolean(view.end != .limit), PageField.hasNextPage),
       named(.boolean(view.start != .limit), PageField.hasPreviousPage),
-      named(cursors.first ?? Slot(.null), PageField.startCursor),
-      named(cursors.last ?? Slot(.null), PageField.endCursor),
+      // An element that an edit has added has none.
+      named(cursors.first { $0.kind != .null } ?? Slot(.null), PageField.startCursor),
+      named(cursors.last { $0.kind != .null } ?? Slot(.null), PageField.endCursor),
     ]
   }
 
