@@ -4,13 +4,16 @@ import HTTPClientCore
 import Stores
 import Streams
 
-/// Uses a disk cache or an outbox in a process of its own, for tests that kill it, or let several share a folder.
+/// Uses a disk cache, a normalised store or an outbox in a process of its own, for tests that kill it, or let several share a folder.
 @main
 struct DiskWriter {
   static func main() async throws {
     let arguments = CommandLine.arguments
     if arguments.count == 4, arguments[1] == "operations", let first = Int(arguments[3]) {
       try performOperations(in: arguments[2], from: first)
+    }
+    if arguments.count == 4, arguments[1] == "records", let first = Int(arguments[3]) {
+      try await performRecordOperations(in: arguments[2], from: first)
     }
     if arguments.count == 4, arguments[1] == "submit", let first = Int(arguments[3]) {
       try submitNumbers(in: arguments[2], from: first)
@@ -28,7 +31,7 @@ struct DiskWriter {
       try await call.perform(in: arguments[2], place, isRead: arguments[5] == "read")
     }
     print(
-      "usage: DiskWriter operations FOLDER FIRST | submit FOLDER FIRST | lock FILE | share FOLDER SECONDS SEED | "
+      "usage: DiskWriter operations FOLDER FIRST | records FOLDER FIRST | submit FOLDER FIRST | lock FILE | share FOLDER SECONDS SEED | "
         + "call FOLDER CALL PLACE READ")
     exit(64)
   }

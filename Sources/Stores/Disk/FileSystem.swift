@@ -200,6 +200,8 @@ package enum FileMode: Sendable {
   case read
   /// For writing; the file must not exist, and only its owner may use it.
   case create
+  /// For writing at its end; the file must exist.
+  case append
   /// For its lock; created if it does not exist, and only its owner may use it.
   case lock
   /// A folder.

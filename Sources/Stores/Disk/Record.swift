@@ -92,6 +92,17 @@ struct Record {
     return bytes[headerLength..<headerLength + length]
   }
 
+  /// How many bytes the record takes that others may follow; `nil` if these are too few.
+  static func length(atStartOf bytes: ArraySlice<UInt8>) -> Int? {
+    guard bytes.count >= headerLength else { return nil }
+    let head = Array(bytes.prefix(headerLength))
+    let hasVersion = number(head, 8, UInt32.self) & Flag.hasVersion != 0
+    let value = number(head, 16, UInt64.self)
+    guard value <= UInt64(bytes.count) else { return nil }
+    let length = headerLength + Int(number(head, 12, UInt32.self)) + Int(value) + (hasVersion ? versionLength : 0)
+    return length <= bytes.count ? length : nil
+  }
+
   private static func number<Number: FixedWidthInteger>(_ bytes: [UInt8], _ offset: Int, _: Number.Type) -> Number {
     bytes.withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Number.self)) }
   }
@@ -111,7 +122,7 @@ struct Record {
 struct RecordName: Hashable, CustomStringConvertible {
   private static let suffix = ".r\(Record.version)"
 
-  private let hash: UInt128
+  let hash: UInt128
 
   /// The name for a key: FNV-1a, 128 bits.
   init(hashing bytes: some Sequence<UInt8>) {

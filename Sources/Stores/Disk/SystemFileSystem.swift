@@ -11,13 +11,14 @@ package struct SystemFileSystem: FileSystem {
       switch mode {
       case .read: O_RDONLY | O_NONBLOCK
       case .create: O_WRONLY | O_CREAT | O_EXCL
+      case .append: O_WRONLY | O_APPEND | O_NONBLOCK
       case .lock: O_RDWR | O_CREAT
       case .folder: O_RDONLY | O_DIRECTORY
       }
     let file = try check("open", path) { SystemBase.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     do {
       switch mode {
-      case .read: try checkIsFile(file, path)
+      case .read, .append: try checkIsFile(file, path)
       // The process's umask may have cleared bits of the mode.
       case .create, .lock: _ = try check("fchmod") { fchmod(file, 0o600) }
       case .folder: break

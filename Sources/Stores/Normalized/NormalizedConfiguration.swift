@@ -4,6 +4,14 @@ public import Streams
 
 /// How a normalised store caches; see ``StoreConfiguration``, whose words these are.
 public struct NormalizedConfiguration: Sendable {
+  /// When a change is written to disk.
+  public enum Writing: Sendable {
+    /// Before the caller gets the response.
+    case through
+    /// Later, on a thread of its own; ``NormalizedStore/flush()`` returns when all is written.
+    case behind
+  }
+
   /// How long the response to an operation may be used; without limit by default. What other operations bring of it does
   /// not make it younger.
   public var freshness = Freshness()
@@ -39,6 +47,14 @@ public struct NormalizedConfiguration: Sendable {
   /// example. The store's own by default.
   public var clientForContext: @Sendable (APIClient, ReadContext) -> APIClient = { client, _ in client }
 
+  /// When a change is written to disk, if the store has a folder; `through` by default. If that fails, the change is
+  /// still in memory, and the response goes to the caller, and the error is reported to ``onStorageError``.
+  public var writing = Writing.through
+
+  /// Called with each error of the disk, such as a ``FileError`` or a ``NormalizedStorageError``, on the thread that
+  /// used it. The store continues without what is not there.
+  public var onStorageError: @Sendable (any Error) -> Void = { _ in }
+
   /// The clock by which ages are measured; the system's by default.
   public var clock = StoreClock.system
 
@@ -55,6 +71,7 @@ public struct NormalizedConfiguration: Sendable {
     values.memoryCount = memoryCount
     values.idleTime = idleTime
     values.clock = clock
+    values.onStorageError = onStorageError
     values.newer = { $0.number > $1.number ? $0 : $1 }
     // Nobody would notice its changes.
     values.isCacheable = { $0.lease != nil }

@@ -11,6 +11,10 @@ public final class NormalizedEdits: Sendable {
   /// The mutation; `nil` for an update, each edit of which is a change of its own.
   private let mutation: NormalizedRecords.Change?
   private let isOptimistic: Bool
+  /// Whether they make a layer again.
+  private let isRebase: Bool
+  /// The topmost layer that they are made of: that of the mutation, or all that the server has answered.
+  private let level: UInt64
   private let epoch: UInt64
   private let made = Locked(Made())
 
@@ -23,8 +27,16 @@ public final class NormalizedEdits: Sendable {
   }
 
   init(_ store: NormalizedStore, _ mutation: NormalizedRecords.Change?, isOptimistic: Bool) {
-    (self.store, self.mutation, self.isOptimistic) = (store, mutation, isOptimistic)
+    (self.store, self.mutation, self.isOptimistic, isRebase) = (store, mutation, isOptimistic, false)
+    // What is to stay is not made of what is optimistic.
+    level = mutation.map { isOptimistic ? $0.optimistic : $0.number } ?? RecordLayer.firstOptimistic - 1
     epoch = mutation?.epoch ?? store.records.withLock { $0.epoch }
+  }
+
+  /// Edits that make a layer again.
+  init(_ store: NormalizedStore, again rebase: RecordRebases.Rebase) {
+    (self.store, mutation, level, epoch, isRebase) = (store, nil, rebase.layer, rebase.epoch, true)
+    isOptimistic = rebase.layer >= RecordLayer.firstOptimistic
   }
 
   /// Ends the edits. Returns the fields that were changed, and the operations of which it is unknown whether what they
@@ -69,8 +81,8 @@ public final class NormalizedEdits: Sendable {
 
   /// Removes the fields of an entity, or one of them; see ``NormalizedStore/invalidate(_:field:)``.
   public func invalidate(_ entity: EntityID, field: String? = nil) {
-    // Nothing is out of date before the server has made the change.
-    if isOptimistic { return }
+    // Nothing is out of date before the server has made the change, nor because something else has changed.
+    if isOptimistic || isRebase { return }
     try? write { records, change throws(RecordError) in records.remove(entity, field: field, by: change) }
     made.withLock { $0.hasInvalidated = true }
   }
@@ -79,8 +91,6 @@ public final class NormalizedEdits: Sendable {
     var plan = try store.plan(of: key)
     plan.replacesPages = true
     let entity = key.source.entity
-    // What is to stay is not made of what is optimistic.
-    let level = mutation.map { isOptimistic ? $0.optimistic : $0.number } ?? RecordLayer.firstOptimistic - 1
     while true {
       let read = try store.records.withLockUnchecked { try $0.json(&plan, at: entity, upTo: level) }
       guard let read, var value = try key.source.value(of: read, by: store.client.decoder) as? Value else {
@@ -100,13 +110,25 @@ public final class NormalizedEdits: Sendable {
     }
   }
 
+  /// Writes the data of the mutation's response.
+  func writeResponse(_ json: [UInt8], of plan: PreparedPlan, errors: [RecordErrorPath] = []) throws {
+    var plan = plan
+    try write(isResponse: true) { records, change throws(RecordError) in
+      try write(json, of: &plan, at: nil, errors: errors, by: change, &records)
+    }
+  }
+
   private func write(
-    _ json: [UInt8], of plan: inout PreparedPlan, at entity: EntityID?, by change: NormalizedRecords.Change,
-    _ records: inout NormalizedRecords
+    _ json: [UInt8], of plan: inout PreparedPlan, at entity: EntityID?, errors: [RecordErrorPath] = [],
+    by change: NormalizedRecords.Change, _ records: inout NormalizedRecords
   ) throws(RecordError) -> [RecordChange] {
-    try isOptimistic
+    if isRebase {
+      try records.rewrite(json, of: &plan, at: entity, errors: errors, in: level)
+      return []
+    }
+    return try isOptimistic
       ? records.writeOptimistic(json, of: &plan, at: entity, by: change)
-      : records.write(json, of: &plan, at: entity, by: change)
+      : records.write(json, of: &plan, at: entity, errors: errors, by: change)
   }
 
   /// Writes into the records, and notes what has changed.

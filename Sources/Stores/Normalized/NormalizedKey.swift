@@ -63,6 +63,39 @@ struct NormalizedKey: Hashable, Sendable {
   }
 
   func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+
+  /// What tells it apart from others, also in other processes; `nil` if its variables cannot be encoded.
+  func digest(by encoder: any BodyEncoder) -> UInt128? {
+    guard let variables = try? source.variables(by: encoder) else { return nil }
+    let parts = [
+      source.text, name, RecordVariables.text(of: .object(variables)), entity?.description ?? "",
+      source.readsAllPages ? "pages" : "",
+    ]
+    return RecordName(hashing: parts.joined(separator: "\0").utf8).hash
+  }
+}
+
+/// What the records have for a key, decoded: the value that a normalised store's `Store` keeps.
+struct NormalizedValue: Sendable {
+  let value: any Sendable
+  /// Grows with each read of the key that gave something else than the one before.
+  let number: UInt64
+  /// The JSON that it was decoded from.
+  let json: [UInt8]
+  /// Whether an optimistic change shows in it.
+  let isOptimistic: Bool
+  /// Keeps the key's dependencies for as long as somebody keeps a value.
+  let lease: ReadLease?
+}
+
+/// Says that a key's value is kept somewhere: what it was read of is then not collected, and its changes are noticed.
+final class ReadLease: Sendable {
+  let id: UInt64
+  private let ended: Locked<[UInt64]>
+
+  init(_ id: UInt64, endingIn ended: Locked<[UInt64]>) { (self.id, self.ended) = (id, ended) }
+
+  deinit { ended.withLock { $0.append(id) } }
 }
 
 /// An object of the server that is kept once: its type, and its key.
@@ -93,6 +126,8 @@ protocol NormalizedSource: Sendable {
   var entity: EntityID? { get }
   /// Whether a read gives all pages that follow each other.
   var readsAllPages: Bool { get }
+  /// The document as the user has it.
+  var text: String { get }
   /// The document with the fields that the cache needs.
   func document(by schema: RecordSchema) throws -> DocumentSyntax
   func plan(of document: DocumentSyntax, by schema: RecordSchema) throws(RecordError) -> RecordPlan
@@ -116,6 +151,7 @@ struct SessionSource<Session: GraphQLSession>: NormalizedSource {
     readsAllPages ? ObjectIdentifier(AllPages.self) : ObjectIdentifier(Session.self)
   }
   var entity: EntityID? { nil }
+  var text: String { Session.query.text }
 
   func document(by schema: RecordSchema) throws -> DocumentSyntax {
     try DocumentSyntax(parsing: schema.addingKeys(to: Session.query.text))
@@ -158,6 +194,7 @@ struct FragmentSource<Value: Decodable & Sendable>: NormalizedSource {
 
   var identity: ObjectIdentifier { ObjectIdentifier(Value.self) }
   var readsAllPages: Bool { false }
+  var text: String { document.text }
 
   func document(by schema: RecordSchema) throws -> DocumentSyntax {
     try DocumentSyntax(parsing: schema.addingKeys(to: document.text))

@@ -3,29 +3,6 @@ import GraphQLLanguage
 import StrictJSON
 import SystemBase
 
-/// What the records have for a key, decoded: the value that a normalised store's `Store` keeps.
-struct NormalizedValue: Sendable {
-  let value: any Sendable
-  /// Grows with each read of the key that gave something else than the one before.
-  let number: UInt64
-  /// The JSON that it was decoded from.
-  let json: [UInt8]
-  /// Whether an optimistic change shows in it.
-  let isOptimistic: Bool
-  /// Keeps the key's dependencies for as long as somebody keeps a value.
-  let lease: ReadLease?
-}
-
-/// Says that a key's value is kept somewhere: what it was read of is then not collected, and its changes are noticed.
-final class ReadLease: Sendable {
-  let id: UInt64
-  private let ended: Locked<[UInt64]>
-
-  init(_ id: UInt64, endingIn ended: Locked<[UInt64]>) { (self.id, self.ended) = (id, ended) }
-
-  deinit { ended.withLock { $0.append(id) } }
-}
-
 /// The records that all operations of an account share, who depends on what of them, and what is in progress. It is pure:
 /// a store keeps it under a lock, sends the requests, and decodes what it gives.
 ///
@@ -96,14 +73,19 @@ struct NormalizedRecords: Sendable {
   /// Whether an optimistic layer has ended since these were read: they may be what they were, but no longer optimistic.
   private var hasConfirmed = false
   private var inProgress: Set<UInt64> = []
+  /// The changes that wait to be sent: they show something, and their responses come by changes of their own.
+  private var waiting: Set<UInt64> = []
   /// The layers with responses to queries.
   private var answers: Set<UInt64> = []
+  private var rebases = RecordRebases()
   private var lastNumber: UInt64 = 0
   private(set) var epoch: UInt64 = 0
   /// Whether nothing is kept any more.
   private var isEnded = false
   /// When the oldest of what is here may have been written.
   private(set) var emptyAt: StoreTime
+  /// What a journal has not got yet; `nil` without one.
+  private var log: RecordLog?
 
   init(_ schema: RecordSchema, now: StoreTime) {
     cache = RecordCache(schema)
@@ -118,9 +100,11 @@ struct NormalizedRecords: Sendable {
   // MARK: Changes
 
   /// Begins a change, which must be ended.
-  mutating func begin() -> Change {
+  /// - Parameter waits: Whether it only shows something, while it waits to be sent. What is requested meanwhile is older
+  ///   than its response.
+  mutating func begin(waits: Bool = false) -> Change {
     let change = Change(number: next(), epoch: epoch)
-    inProgress.insert(change.number)
+    if waits { waiting.insert(change.number) } else { inProgress.insert(change.number) }
     return change
   }
 
@@ -130,8 +114,9 @@ struct NormalizedRecords: Sendable {
     by change: Change
   ) throws(RecordError) -> [RecordChange] {
     guard isInProgress(change) else { return [] }
-    return try cache.write(
-      data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level(of: change))
+    let level = level(of: change)
+    defer { noteTouched(in: level) }
+    return try cache.write(data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level)
   }
 
   /// Writes what is shown until a change's response comes.
@@ -140,19 +125,22 @@ struct NormalizedRecords: Sendable {
   ) throws(RecordError) -> [RecordChange] {
     guard isInProgress(change) else { return [] }
     cache.addLayer(change.optimistic)
+    defer { noteTouched(in: change.optimistic) }
     return try cache.write(data.span.bytes, of: &plan, at: record(of: entity), in: change.optimistic)
   }
 
   /// Whether what a change brings is kept: it has not ended, and nothing was removed since it began.
   func isInProgress(_ change: Change) -> Bool {
-    !isEnded && change.epoch == epoch && inProgress.contains(change.number)
+    !isEnded && change.epoch == epoch && (inProgress.contains(change.number) || waiting.contains(change.number))
   }
 
   /// Ends a change: what was shown for it until then is no longer.
   mutating func end(_ change: Change) -> [RecordChange] {
-    guard inProgress.remove(change.number) != nil else { return [] }
+    guard (inProgress.remove(change.number) ?? waiting.remove(change.number)) != nil else { return [] }
     if cache.layerNumbers.contains(change.optimistic) { hasConfirmed = true }
     let changes = cache.removeLayer(change.optimistic)
+    forgetRebase(of: change.optimistic)
+    noteTouched(in: change.optimistic)
     settle()
     return changes
   }
@@ -171,8 +159,11 @@ struct NormalizedRecords: Sendable {
     var below: UInt64? = 0
     for number in cache.layerNumbers where number < RecordLayer.firstOptimistic {
       let isEnded = !inProgress.contains(number)
-      if isEnded, let low = below, !inProgress.contains(where: { $0 > low && $0 < number }) {
+      if isEnded, let low = below, !inProgress.contains(where: { $0 > low && $0 < number }),
+        rebases.maySettle(number, into: low)
+      {
         cache.settleLayer(number)
+        forgetRebase(of: number)
         if answers.contains(number) { answers.insert(low) }
       } else {
         below = isEnded ? number : nil
@@ -190,7 +181,11 @@ struct NormalizedRecords: Sendable {
   /// - Parameter isResponse: Whether it was what the server has answered: then a later mutation or edit is right.
   mutating func overruledKeys(by change: Change, isResponse: Bool) -> [NormalizedKey] {
     if cache.overruled.isEmpty || isResponse && !answers.contains(where: { $0 > change.number }) { return [] }
-    return index.touched(by: cache.overruled).compactMap { watches[$0]?.key }
+    // What is made again, is made of this.
+    let unknown = cache.overruled.filter { field in
+      cache.answeringLayer(of: field).map { !rebases.has($0) } ?? true
+    }
+    return index.touched(by: unknown).compactMap { watches[$0]?.key }
   }
 
   /// Notes that what a change has brought is the response to a query.
@@ -213,9 +208,18 @@ struct NormalizedRecords: Sendable {
   mutating func json(
     _ plan: inout PreparedPlan, at entity: EntityID?, upTo layer: UInt64
   ) throws(RecordError) -> [UInt8]? {
-    let record = entity.map { cache.entity($0.type, key: $0.key) }
+    let isRebased = rebases.has(layer)
+    // What is not there yet can be depended on.
+    let record = entity.map { isRebased ? cache.insert($0.type, key: $0.key) : cache.entity($0.type, key: $0.key) }
     if case .some(nil) = record { return nil }
-    return try cache.read(&plan, at: record ?? nil, upTo: layer).json
+    guard isRebased else { return try cache.read(&plan, at: record ?? nil, upTo: layer).json }
+    let result =
+      rebases.isRunning(layer)
+      ? try cache.withStaged(layer) { cache throws(RecordError) in
+        try cache.read(&plan, at: record ?? nil, upTo: layer)
+      } : try cache.read(&plan, at: record ?? nil, upTo: layer)
+    if let result { rebases.depend(layer, on: result.dependencies) }
+    return result?.json
   }
 
   /// The path of what a plan lacks first; nobody depends on it.
@@ -290,12 +294,17 @@ struct NormalizedRecords: Sendable {
   // MARK: Freshness
 
   /// What is known of a key beside its records.
-  func freshness(of key: NormalizedKey) -> Freshness { freshness.peek(key) ?? Freshness(writtenAt: emptyAt) }
+  func freshness(of key: NormalizedKey) -> Freshness {
+    if let known = freshness.peek(key) { return known }
+    guard let kept = log?.operation(key) else { return Freshness(writtenAt: emptyAt) }
+    return Freshness(writtenAt: kept.writtenAt, invalidatedAt: kept.isInvalidated ? 0 : nil)
+  }
 
   private mutating func modifyFreshness(of key: NormalizedKey, _ change: (inout Freshness) -> Void) {
     var known = freshness(of: key)
     change(&known)
     _ = freshness.write(known, for: key, cost: 1)
+    log?.note(.init(writtenAt: known.writtenAt, isInvalidated: known.isInvalidated), of: key)
   }
 
   /// Notes that the response to an operation has come, which was requested by a change.
@@ -345,16 +354,26 @@ struct NormalizedRecords: Sendable {
   /// not bring them back.
   mutating func remove(_ entity: EntityID, field: String?, by change: Change) -> [RecordChange] {
     cache.overruled = []
-    guard isInProgress(change), let record = cache.entity(entity.type, key: entity.key) else { return [] }
+    // A journal may have of it what memory has not.
+    let known = log == nil ? cache.entity(entity.type, key: entity.key) : record(of: entity)
+    guard isInProgress(change), let record = known else { return [] }
     let level = level(of: change)
-    return field.map { cache.remove(record, field: $0, in: level) } ?? cache.remove(record, in: level)
+    defer { noteTouched(in: level) }
+    guard let field else {
+      defer { log?.noteAll(of: record, in: cache) }
+      return cache.remove(record, in: level)
+    }
+    if log != nil { _ = cache.field(field) }
+    return cache.remove(record, field: field, in: level)
   }
 
   /// Makes what an operation begins with missing, at the level of a change.
   mutating func removeRoot(of plan: inout PreparedPlan, by change: Change) throws(RecordError) -> [RecordChange] {
-    guard isInProgress(change), let root = cache.root(plan.plan.rootType) else { return [] }
+    let known = log == nil ? cache.root(plan.plan.rootType) : cache.insert(plan.plan.rootType, key: [])
+    guard isInProgress(change), let root = known else { return [] }
     let level = level(of: change)
     var changes: [RecordChange] = []
+    defer { noteTouched(in: level) }
     for field in try cache.rootFields(of: &plan) { changes += cache.remove(root, field: field, in: level) }
     return changes
   }
@@ -363,16 +382,116 @@ struct NormalizedRecords: Sendable {
   mutating func removeAll(now: StoreTime, isEnd: Bool = false) {
     epoch += 1
     isEnded = isEnded || isEnd
+    if isEnded { log = nil }
+    log?.reset()
     cache = RecordCache(cache.schema)
+    rebases = RecordRebases()
+    if log != nil { cache.touched = [] }
     index = WatchIndex()
     _ = freshness.removeAll()
     optimisticWatches = []
-    inProgress = []
-    answers = []
+    (inProgress, waiting, answers) = ([], [], [])
     emptyAt = now
     forgetEnded()
     // Watchers stay.
     for id in watches.keys.sorted() { _ = try? read(id) }
+  }
+
+  // MARK: Rebasing
+
+  /// Adds a layer for a change, with what makes it, to make it again when what it was made of changes below it.
+  mutating func keepRebase(
+    of change: Change, isOptimistic: Bool, _ run: @escaping @Sendable (NormalizedEdits) throws -> Void
+  ) {
+    guard isInProgress(change) else { return }
+    let layer = isOptimistic ? change.optimistic : change.number
+    cache.addLayer(layer)
+    rebases.keep(layer, epoch, run)
+    if cache.touched == nil { cache.touched = [] }
+  }
+
+  private mutating func forgetRebase(of layer: UInt64) {
+    rebases.forget(layer)
+    cache.staged[layer] = nil
+    if rebases.isEmpty, log == nil { cache.touched = nil }
+  }
+
+  /// Whether layers have to be made again.
+  var hasDueRebases: Bool { rebases.isAnyDue }
+
+  /// Begins to make the lowest layer again that has to be.
+  mutating func beginRebase() -> RecordRebases.Rebase? { rebases.begin() }
+
+  /// Writes to a layer that is made again.
+  mutating func rewrite(
+    _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, errors: [RecordErrorPath] = [],
+    in layer: UInt64
+  ) throws(RecordError) {
+    guard rebases.isRunning(layer) else { return }
+    let record = record(of: entity)
+    // What it touches is known when it is shown.
+    let touched = cache.touched
+    defer { cache.touched = touched }
+    _ = try cache.withStaged(layer) { cache throws(RecordError) in
+      try cache.write(data.span.bytes, of: &plan, at: record, errors: errors, in: layer)
+    }
+  }
+
+  /// Shows a layer that was made again.
+  mutating func endRebase(_ rebase: RecordRebases.Rebase) -> [RecordChange] {
+    guard rebase.epoch == epoch, rebases.end(rebase.layer) else { return [] }
+    let changes = cache.showStaged(rebase.layer)
+    noteTouched(in: rebase.layer)
+    settle()
+    return changes
+  }
+
+  // MARK: Journal
+
+  /// Keeps what changes for a journal.
+  /// - Parameter digest: What tells operations apart in it.
+  mutating func beginLog(digest: @escaping @Sendable (NormalizedKey) -> UInt128?) {
+    log = RecordLog(digest)
+    cache.touched = []
+  }
+
+  /// Keeps what the latest writes and removals have touched at a level.
+  private mutating func noteTouched(in level: UInt64?) {
+    guard let touched = cache.touched, !touched.isEmpty else { return }
+    cache.touched?.removeAll(keepingCapacity: true)
+    if level ?? 0 < RecordLayer.firstOptimistic { log?.note(touched, in: cache) }
+    rebases.note(touched, in: level ?? 0)
+  }
+
+  /// Takes what a journal is to be given.
+  /// - Parameter all: Whether that is all that is here, if there is anything new.
+  /// - Returns: Whether everything before is to be removed first, and what there is to write.
+  mutating func takeLog(all: Bool) -> (isReset: Bool, changes: [UInt8]) {
+    log?.take(all: all, of: cache, since: emptyAt) ?? (false, [])
+  }
+
+  /// What was taken has not been written: all is to be written next time.
+  mutating func keepLog() { log?.lacksAll = true }
+
+  /// Takes what journals were given; returns whether it can be read. If not, nothing is taken.
+  mutating func restore(_ entries: [ArraySlice<UInt8>]) -> Bool {
+    var restored = RecordCache(cache.schema)
+    do throws(UnreadableRecords) {
+      for entry in entries {
+        let notes = try restored.decode(entry)
+        if let beginning = notes.beginning {
+          guard beginning.keys == restored.schema.keyDescription else { throw UnreadableRecords() }
+          emptyAt = beginning.at
+        }
+        for operation in notes.operations { log?.restore(operation) }
+      }
+    } catch {
+      log?.reset()
+      return false
+    }
+    restored.touched = []
+    cache = restored
+    return true
   }
 
   // MARK: Collecting

@@ -21,9 +21,9 @@ extension NormalizedStore {
   ///     the type.
   ///   - updates: Changes what a response cannot know, such as a list that an entity is new in: once for the optimistic
   ///     response, and once for the server's, whichever is passed. It is called without a lock held. What it throws
-  ///     fails the mutation before that is sent; later, it is ignored, since the server has made the change. It is not
-  ///     called again when another mutation that changes the same list ends: if a later one hides what this one adds,
-  ///     the operations that show it are invalidated.
+  ///     fails the mutation before that is sent; later, it is ignored, since the server has made the change. It is
+  ///     called again, on any thread, when what it was made of is another: a mutation that has added to the same list has
+  ///     ended, or the list has come anew, which may have what is to be added already.
   public func mutate<Session: GraphQLSession>(
     _ session: Session, optimisticResponse: JSONValue? = nil,
     updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)? = nil
@@ -46,8 +46,10 @@ extension NormalizedStore {
         onNext: { [self] response in
           do {
             let data = try accept(response, of: session, key, change, number, updates)
-            observer.onNext(data)
-            observer.onCompleted()
+            whenWritten {
+              observer.onNext(data)
+              observer.onCompleted()
+            }
           } catch {
             reject(change, error, observer)
           }
@@ -68,17 +70,19 @@ extension NormalizedStore {
   }
 
   /// Shows an optimistic response as a layer.
-  private func show<Session: GraphQLSession>(
+  func show<Session: GraphQLSession>(
     _ response: JSONValue, of session: Session, _ key: NormalizedKey, _ change: NormalizedRecords.Change,
     _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?
   ) throws {
-    var plan = try plan(of: key)
+    let plan = try plan(of: key)
     let json = try ResponseCompletion(plan).bytes(response)
     let edits = NormalizedEdits(self, change, isOptimistic: true)
-    try edits.write { records, change throws(RecordError) in
-      try records.writeOptimistic(json, of: &plan, by: change)
+    let make = { @Sendable [decoder = client.decoder] (edits: NormalizedEdits) in
+      try edits.writeResponse(json, of: plan)
+      try updates?(try SessionSource(session: session).data(of: json, by: decoder), edits)
     }
-    if let updates { try updates(try SessionSource(session: session).data(of: json, by: client.decoder), edits) }
+    if updates != nil { records.withLock { $0.keepRebase(of: change, isOptimistic: true, make) } }
+    try make(edits)
     let steps = ValueSteps()
     commit(in: steps) { _, changes in changes += edits.end().changes }
     store.end(steps)
@@ -92,29 +96,48 @@ extension NormalizedStore {
   ) throws -> Session.ResponseData {
     _ = try response.errors(acceptedBy: session.errorPolicy)
     let data = try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder)
-    var plan = try plan(of: key)
-    let edits = NormalizedEdits(self, change, isOptimistic: false)
-    // The server has made the change: the mutation does not fail if its response cannot be written.
-    try? edits.write(isResponse: true) { records, change throws(RecordError) in
-      try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
-    }
-    try? updates?(data, edits)
     let steps = ValueSteps()
-    let guesses = commit(in: steps, edits.loss) { records, changes in
-      let (edited, guesses) = edits.end()
-      for key in guesses { records.invalidate(key) }
-      changes += edited + records.end(change)
-      return guesses
-    }
-    let ending = store.perform(in: steps) { state in
-      for key in guesses { state.invalidate(key) }
-      state.unhide(afterSuccessOf: number)
-      return state.ending
-    }
+    let ending = accept(
+      response.data.bytes, errors: response.recordErrors, of: session, key, change, number, updates, in: steps)
     store.end(steps)
     if let ending { throw ending }
     collectIfNeeded()
     return data
+  }
+
+  /// Writes the data of a response in the place of what was shown until then; returns why the store has ended, if it
+  /// has.
+  /// - Parameter shown: What was shown, if that is another change.
+  func accept<Session: GraphQLSession>(
+    _ json: [UInt8], errors: [RecordErrorPath], of session: Session, _ key: NormalizedKey,
+    _ change: NormalizedRecords.Change, shown: NormalizedRecords.Change? = nil, _ number: UInt64,
+    _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?, in steps: ValueSteps
+  ) -> StoreError? {
+    let edits = NormalizedEdits(self, change, isOptimistic: false)
+    // The server has made the change: the mutation does not fail if its response cannot be written.
+    try? edits.writeResponse(json, of: plan(of: key), errors: errors)
+    // What the closure changes is the newest there is: it changes what others have left until now.
+    let update = records.withLock { $0.begin() }
+    let updating = NormalizedEdits(self, update, isOptimistic: false)
+    if let updates {
+      let make = { @Sendable [decoder = client.decoder] (edits: NormalizedEdits) in
+        try updates(try SessionSource(session: session).data(of: json, by: decoder), edits)
+      }
+      records.withLock { $0.keepRebase(of: update, isOptimistic: false, make) }
+      try? make(updating)
+    }
+    let guesses = commit(in: steps, updating.loss) { records, changes in
+      let (written, guesses) = edits.end()
+      for key in guesses { records.invalidate(key) }
+      changes += written + updating.end().changes + records.end(change) + records.end(update)
+      if let shown { changes += records.end(shown) }
+      return guesses
+    }
+    return store.perform(in: steps) { state in
+      for key in guesses { state.invalidate(key) }
+      state.unhide(afterSuccessOf: number)
+      return state.ending
+    }
   }
 
   /// Stops showing a change that the server has not made.
@@ -124,7 +147,7 @@ extension NormalizedStore {
     let steps = ValueSteps()
     end(change, in: steps)
     removeRefused(nil, error, by: change, in: steps)
-    store.apply(error, of: nil, in: steps) { _ in observer.onError(error) }
+    store.apply(error, of: nil, in: steps) { [self] _ in whenWritten { observer.onError(error) } }
     store.end(steps)
   }
 
@@ -150,6 +173,7 @@ extension NormalizedStore {
     defer {
       let steps = ValueSteps()
       commit(in: steps, edits.loss) { _, changes in changes += edits.end().changes }
+      journal?.flushHere()
       store.end(steps)
       collectIfNeeded()
     }
@@ -221,6 +245,7 @@ extension NormalizedStore {
     for readsAllPages in [false, true] {
       let key = try NormalizedKey(session, readsAllPages: readsAllPages, by: client.encoder)
       records.withLock { $0.invalidate(key) }
+      journal?.flushHere()
       store.invalidate(key)
     }
   }
@@ -243,9 +268,27 @@ extension NormalizedStore {
     try await store.signOut()
   }
 
-  /// Ends the store; see ``Store/close()``.
+  /// Returns when what has changed until now is on disk, if the store has a folder. Throws ``FileError`` if it is not;
+  /// another call tries again.
+  public func flush() async throws {
+    guard let journal else { return }
+    let result = await withCheckedContinuation { continuation in
+      _ = ElasticScheduler().schedule { continuation.resume(returning: Result { try journal.write() }) }
+    }
+    try result.get()
+  }
+
+  /// Ends the store, and keeps what it has on disk; see ``Store/close()``.
   public func close() async {
     await store.close()
+    if let journal {
+      await withCheckedContinuation { continuation in
+        _ = ElasticScheduler().schedule {
+          journal.close()
+          continuation.resume()
+        }
+      }
+    }
     records.withLock { $0.removeAll(now: store.clock.now, isEnd: true) }
   }
 }

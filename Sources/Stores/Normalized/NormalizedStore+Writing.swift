@@ -19,25 +19,19 @@ extension NormalizedStore {
         onNext: { [self] response in
           // The others' values are there before this operation's watchers see theirs, and are shown after that.
           let steps = ValueSteps()
-          defer { store.end(steps) }
           do {
             let (fetched, lost) = try receive(response, of: session, key, change, in: steps)
-            observer.onNext(fetched)
-            observer.onCompleted()
-            if let lost { project(lost, in: steps) }
+            whenWritten { [self] in
+              observer.onNext(fetched)
+              observer.onCompleted()
+              if let lost { project(lost, in: steps) }
+              store.end(steps)
+            }
           } catch {
-            removeRefused(key, error, by: change, in: steps)
-            end(change, in: steps)
-            observer.onError(error)
+            fail(key, error, change, in: steps, observer)
           }
         },
-        onError: { [self] error in
-          let steps = ValueSteps()
-          removeRefused(key, error, by: change, in: steps)
-          end(change, in: steps)
-          observer.onError(error)
-          store.end(steps)
-        })
+        onError: { [self] error in fail(key, error, change, in: ValueSteps(), observer) })
       return Disposables.create([
         subscription,
         Disposables.create { [self] in
@@ -47,6 +41,23 @@ extension NormalizedStore {
         },
       ])
     }
+  }
+
+  private func fail<Value>(
+    _ key: NormalizedKey, _ error: any Error, _ change: NormalizedRecords.Change, in steps: ValueSteps,
+    _ observer: AnyObserver<Value>
+  ) {
+    removeRefused(key, error, by: change, in: steps)
+    end(change, in: steps)
+    whenWritten { [store] in
+      observer.onError(error)
+      store.end(steps)
+    }
+  }
+
+  /// Continues when what has changed until now is on disk, if there is one.
+  func whenWritten(_ action: @escaping @Sendable () -> Void) {
+    if let journal { journal.flush(then: action) } else { action() }
   }
 
   /// Sends an operation, with what the cache needs added to its document.
@@ -81,7 +92,7 @@ extension NormalizedStore {
     let now = store.clock.now
     var plan = try plan(of: key)
     var isWhole = false
-    let reading = commit(in: steps, except: key) { records, changes -> NormalizedRecords.Reading? in
+    var reading = commit(in: steps, except: key) { records, changes -> NormalizedRecords.Reading? in
       // What was removed since is not brought back.
       guard records.isInProgress(change) else { return nil }
       // Of a response that does not fit the document, nothing is written: the session's own type says whether it can be
@@ -97,6 +108,8 @@ extension NormalizedStore {
       return try? records.read(key, plan)
     }
     collectIfNeeded()
+    // Layers may have been made again.
+    if let read = reading, !records.withLock({ $0.isLatest(read) }) { reading = (try? self.read(key)) ?? read }
     if let reading, let json = reading.json {
       // What is held is what the records have, unless that has changed.
       let held = store.state.withLock { $0.held(key)?.value }
@@ -158,17 +171,35 @@ extension NormalizedStore {
     _ change: (inout NormalizedRecords, inout [RecordChange]) throws -> Result
   ) rethrows -> Result {
     var garbage: [Any] = []
-    let (result, readings) = try records.withLockUnchecked { records in
-      var changes: [RecordChange] = []
-      let result = try change(&records, &changes)
-      let readings = records.readTouched(by: changes) { key in
+    var changes: [RecordChange] = []
+    func readings(_ records: inout NormalizedRecords) -> [NormalizedRecords.Reading] {
+      records.readTouched(by: changes) { key in
         !store.perform(in: steps, keeping: &garbage) { $0.drop(key) }
       }
-      return (result, readings)
+    }
+    var (result, touched) = try records.withLockUnchecked { records in
+      let result = try change(&records, &changes)
+      return (result, records.hasDueRebases ? nil : readings(&records))
+    }
+    if touched == nil {
+      rebase(&changes)
+      touched = records.withLockUnchecked { readings(&$0) }
     }
     garbage = []
-    for reading in readings where reading.key != key { project(reading, in: steps, loss) }
+    for reading in touched ?? [] where reading.key != key { project(reading, in: steps, loss) }
     return result
+  }
+
+  /// Makes layers again that closures have made of what has changed since, the lowest first. Not without end, should a
+  /// closure change what it is made of.
+  private func rebase(_ changes: inout [RecordChange]) {
+    for _ in 0..<100 {
+      guard let rebase = records.withLock({ $0.beginRebase() }) else { return }
+      let edits = NormalizedEdits(self, again: rebase)
+      try? rebase.run(edits)
+      _ = edits.end()
+      changes += records.withLock { $0.endRebase(rebase) }
+    }
   }
 
   /// Shows what the records have for a key, unless it was read again since.

@@ -3,7 +3,7 @@ import GraphQLLanguage
 import HTTPClientCore
 public import Streams
 import StrictJSON
-import SystemBase
+public import SystemBase
 
 /// The responses of a server's operations, taken apart into its objects: what one operation brings shows at once in all
 /// others that have the same object.
@@ -24,32 +24,83 @@ public final class NormalizedStore: Sendable {
   let client: APIClient
   let configuration: NormalizedConfiguration
   let schema: RecordSchema
-  let records: Locked<NormalizedRecords>
+  private let keptRecords: Locked<NormalizedRecords>
+  let journal: RecordJournal?
   private let documents = Locked<[DocumentKey: Document]>([:])
   private let requests: Requests
   /// Policies, watchers, requests and back-off: of values that are read from the records.
   let store: Store<NormalizedKey, NormalizedValue>
   let collection = Locked(Collection())
 
-  /// Makes a store.
+  /// Makes a store whose records are in memory.
   /// - Parameters:
   ///   - client: Sends the operations.
   ///   - schema: What is known of the server's types.
   ///   - configuration: How long responses may be used, and what failures mean.
-  public init(
+  public convenience init(
     _ client: APIClient, schema: RecordSchema = RecordSchema(),
     configuration: NormalizedConfiguration = NormalizedConfiguration()
+  ) {
+    self.init(
+      client, schema, configuration, Locked(NormalizedRecords(schema, now: configuration.clock.now)), journal: nil)
+  }
+
+  /// Makes a store whose records are also on disk, so that they survive the process, however it ends: values with their
+  /// age, what is out of date, and what the server has refused.
+  ///
+  ///     let store = try NormalizedStore(client, schema: schema, folder: folder, partition: account)
+  ///
+  /// The folder is created if it does not exist. Nothing is read before the store is used; then, all of it. A response
+  /// goes to its caller when what it has brought is on disk, unless ``NormalizedConfiguration/writing`` is `behind`;
+  /// what ``update(_:)`` and `invalidate` change is written on the caller's thread. A file whose end is damaged counts
+  /// without that, one that is damaged elsewhere as empty, and one of a schema that gives types other keys, too.
+  /// - Parameters:
+  ///   - client: Sends the operations.
+  ///   - schema: What is known of the server's types.
+  ///   - folder: The folder of the partitions; it should contain nothing else.
+  ///   - partition: Identifies the account.
+  ///   - configuration: How long responses may be used, what failures mean, and when is written.
+  /// - Throws: ``NormalizedStorageError/alreadyOpen`` if another store of the folder and partition is open, in this
+  ///   process or another; or ``FileError``.
+  public convenience init(
+    _ client: APIClient, schema: RecordSchema = RecordSchema(), folder: URL, partition: String = "",
+    configuration: NormalizedConfiguration = NormalizedConfiguration()
+  ) throws {
+    try self.init(
+      client, schema: schema, folder: folder, partition: partition, configuration: configuration,
+      fileSystem: SystemFileSystem())
+  }
+
+  package convenience init(
+    _ client: APIClient, schema: RecordSchema, folder: URL, partition: String, configuration: NormalizedConfiguration,
+    fileSystem: some FileSystem
+  ) throws {
+    let records = Locked(NormalizedRecords(schema, now: configuration.clock.now))
+    records.withLock { $0.beginLog { [encoder = client.encoder] in $0.digest(by: encoder) } }
+    let journal = try RecordJournal(folder, partition: partition, of: records, configuration, fileSystem: fileSystem)
+    self.init(client, schema, configuration, records, journal: journal)
+  }
+
+  private init(
+    _ client: APIClient, _ schema: RecordSchema, _ configuration: NormalizedConfiguration,
+    _ records: Locked<NormalizedRecords>, journal: RecordJournal?
   ) {
     self.client = client
     self.schema = schema
     self.configuration = configuration
-    records = Locked(NormalizedRecords(schema, now: configuration.clock.now))
+    keptRecords = records
+    self.journal = journal
     let requests = Requests()
     self.requests = requests
     store = Store(
-      .ofPartial { key, context in requests.fetch(key, context) }, configuration: configuration.ofValues)
+      .ofPartial { key, context in requests.fetch(key, context) },
+      storage: journal.map { .source(RecordJournalSource(journal: $0)) } ?? .memory,
+      configuration: configuration.ofValues)
     requests.setStore(self)
   }
+
+  /// The records, with what was on disk.
+  var records: Locked<NormalizedRecords> { journal?.loaded ?? keptRecords }
 
   /// The store's own requests, which do not keep it alive.
   private final class Requests: Sendable {

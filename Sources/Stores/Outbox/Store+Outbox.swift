@@ -31,7 +31,7 @@ extension Store {
     _ outbox: Outbox<Mutation, Response>,
     change: @escaping @Sendable (Mutation) -> StoreChange<Key, Value, Response>
   ) -> any Disposable {
-    let layers = OutboxLayers<Key, Value>(of: outbox)
+    let layers = OutboxLayers<Layer<Key, Value>>(of: outbox)
     let watching = outbox.showing(
       { [weak self] event, done in
         let steps = Steps<Key, Value>()
@@ -88,10 +88,10 @@ extension Store {
 }
 
 /// The layers of the entries that wait in an outbox, by entry id. It keeps the outbox alive until it ends.
-final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+final class OutboxLayers<Layer: Sendable>: Sendable {
   private struct Showing {
     let outbox: any AnyObject & Sendable
-    var layers: [String: Layer<Key, Value>] = [:]
+    var layers: [String: Layer] = [:]
   }
 
   /// `nil` once this has ended.
@@ -100,17 +100,17 @@ final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   init(of outbox: any AnyObject & Sendable) { showing = Locked(Showing(outbox: outbox)) }
 
   /// Sets the layer of an entry; returns the one that is not shown: the old one, if any, or this one after the end.
-  func add(_ id: String, _ layer: Layer<Key, Value>) -> Layer<Key, Value>? {
+  func add(_ id: String, _ layer: Layer) -> Layer? {
     showing.withLock { showing in
       showing == nil ? layer : showing?.layers.updateValue(layer, forKey: id)
     }
   }
 
   /// Takes out the layer of an entry, for the caller to commit or remove.
-  func take(_ id: String) -> Layer<Key, Value>? { showing.withLock { $0?.layers.removeValue(forKey: id) } }
+  func take(_ id: String) -> Layer? { showing.withLock { $0?.layers.removeValue(forKey: id) } }
 
   /// Takes out all layers, for the caller to remove.
-  func end() -> [Layer<Key, Value>] {
+  func end() -> [Layer] {
     // Released outside the lock, with the outbox.
     let ended = showing.withLock { exchange(&$0, with: nil) }
     return Array((ended?.layers ?? [:]).values)

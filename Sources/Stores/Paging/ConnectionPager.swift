@@ -179,7 +179,6 @@ private final class ConnectionMachine<Item: Sendable, Cursor: Equatable & Sendab
 
   private var state = ConnectionState<Item>()
   private var shown: [UInt8]?
-  private var isFetching = false
   private var page = Page<Item, Cursor>([], next: nil)
   private var requests: [ConnectionCommand.Place: DisposeBag] = [:]
   private var waiting: [ConnectionCommand.Place: [@Sendable () -> Void]] = [:]

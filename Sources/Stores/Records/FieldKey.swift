@@ -80,7 +80,8 @@ struct RecordVariables: Sendable {
     }
   }
 
-  private static func text(of value: JSONValue) -> String {
+  /// JSON in one form, whatever the order of the names.
+  static func text(of value: JSONValue) -> String {
     switch value {
     case .null: "null"
     case .bool(let value): value ? "true" : "false"

@@ -72,8 +72,8 @@ extension RecordCache {
   package mutating func beginCollection(retaining dependencies: [RecordDependencies]) {
     var new = RecordCollection()
     for dependencies in dependencies { new.retain(dependencies) }
-    for layer in layers {
-      for (key, slot) in layer.slots {
+    for slots in layers.map(\.slots) + staged.values {
+      for (key, slot) in slots {
         new.retain(key.entity, key.field, at: place(of: key))
         visitReferences(of: slot) { new.retain($0) }
       }
@@ -133,8 +133,8 @@ extension RecordCache {
 
   /// The chunks of which less than half is used.
   private func leavingChunks(_ state: inout RecordCollection) -> Set<UInt32> {
-    for layer in layers {
-      for slot in layer.slots.values { count(slot, &state) }
+    for slots in layers.map(\.slots) + staged.values {
+      for slot in slots.values { count(slot, &state) }
     }
     var leaving: Set<UInt32> = []
     for (number, chunk) in chunks.enumerated() {
@@ -187,8 +187,8 @@ extension RecordCache {
     let leaving = state.leaving
     let isLeft = { (chunk: UInt32) in leaving.contains(chunk) }
     var size = 0
-    for layer in layers {
-      for (key, slot) in layer.slots {
+    for slots in layers.map(\.slots) + staged.values {
+      for (key, slot) in slots {
         state.use(key.field)
         visitFields(of: slot) { state.use($0) }
         size += movedBytes(of: slot, from: isLeft)
@@ -198,12 +198,11 @@ extension RecordCache {
     let chunk = Chunk(count: size)
     let target = add(chunk)
     var offset = 0
-    for place in layers.indices {
-      for (key, slot) in layers[place].slots where isAnything(of: slot, in: isLeft) {
-        let slot = moved(slot, from: isLeft, to: target, chunk, at: &offset)
-        layers[place].slots[key] = slot
-      }
+    func moved(_ slots: [SlotKey: Slot]) -> [SlotKey: Slot] {
+      slots.mapValues { self.moved($0, from: isLeft, to: target, chunk, at: &offset) }
     }
+    for place in layers.indices { layers[place].slots = moved(layers[place].slots) }
+    for (number, slots) in staged { staged[number] = moved(slots) }
     keep(target)
   }
 
@@ -265,6 +264,7 @@ extension RecordCache {
     let place = knownPlace(of: field, in: entities[Int(entity)].type)
     guard let top = self.place(ofLayer: layer) else { return [] }
     let old = visible(entity, field, at: place, upTo: top)
+    touched?.append(RecordChange(entity: entity, field: field, place: place))
     guard old.kind != .missing else { return [] }
     if top < 0 {
       setBase(.missing, entity, field, at: place)

@@ -36,6 +36,12 @@ extension RecordCache {
   /// Removes a layer, and returns the fields whose visible values changed.
   package mutating func removeLayer(_ number: UInt64) -> [RecordChange] {
     guard let place = layers.firstIndex(where: { $0.number == number }) else { return [] }
+    if touched != nil {
+      let fields = layers[place].slots.keys.map { key in
+        RecordChange(entity: key.entity, field: key.field, place: self.place(of: key))
+      }
+      touched? += fields
+    }
     let changes = layers[place].slots.compactMap { key, slot -> RecordChange? in
       guard !isHidden(key.entity, key.field, above: place) else { return nil }
       let own = self.place(of: key)
@@ -44,6 +50,32 @@ extension RecordCache {
     }
     let keys = layers.remove(at: place).slots.compactMap { $1.kind == .pages ? $0 : nil }
     return changes + rewritePages(of: keys, above: place - 1)
+  }
+
+  /// Runs a closure in which a layer has what is to take its place, if there is such a layer.
+  mutating func withStaged<Result>(
+    _ number: UInt64, _ body: (inout RecordCache) throws(RecordError) -> Result
+  ) throws(RecordError) -> Result? {
+    guard let place = layers.firstIndex(where: { $0.number == number }) else { return nil }
+    layers[place].slots = staged.updateValue(layers[place].slots, forKey: number) ?? [:]
+    defer { layers[place].slots = staged.updateValue(layers[place].slots, forKey: number) ?? [:] }
+    return try body(&self)
+  }
+
+  /// Lets a layer have what was to take its place, and returns the fields whose visible values changed.
+  mutating func showStaged(_ number: UInt64) -> [RecordChange] {
+    let new = staged.removeValue(forKey: number) ?? [:]
+    guard let place = layers.firstIndex(where: { $0.number == number }) else { return [] }
+    let old = exchange(&layers[place].slots, with: new)
+    let keys = Set(old.keys).union(new.keys)
+    let changes = keys.compactMap { key -> RecordChange? in
+      let change = RecordChange(entity: key.entity, field: key.field, place: self.place(of: key))
+      touched?.append(change)
+      if isHidden(key.entity, key.field, above: place) { return nil }
+      let below = visible(key.entity, key.field, at: change.place, upTo: place - 1)
+      return areEqual(old[key] ?? below, new[key] ?? below) ? nil : change
+    }
+    return changes + rewritePages(of: Array(keys), above: place)
   }
 
   /// Makes the values of a layer a part of the one below it, or of the base if it is the lowest, and removes it.
@@ -101,6 +133,12 @@ extension RecordCache {
   /// The topmost slot of a field that is not optimistic.
   func answered(_ entity: UInt32, _ field: UInt32, at place: Int32) -> Slot {
     visible(entity, field, at: place, upTo: layers.lastIndex { !$0.isOptimistic } ?? -1)
+  }
+
+  /// The number of the topmost layer that is not optimistic and has a field.
+  func answeringLayer(of field: RecordChange) -> UInt64? {
+    let key = SlotKey(field.entity, field.field)
+    return layers.last { !$0.isOptimistic && $0.slots[key] != nil }?.number
   }
 
   /// Whether a layer above a place has the field.

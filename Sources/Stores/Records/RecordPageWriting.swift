@@ -368,7 +368,9 @@ extension RecordCache {
         layers[upper].slots[key] = result
       }
       let new = visible(key.entity, key.field, at: own, upTo: layers.count - 1)
-      if !areEqual(old, new) { changes.append(RecordChange(entity: key.entity, field: key.field, place: own)) }
+      let change = RecordChange(entity: key.entity, field: key.field, place: own)
+      touched?.append(change)
+      if !areEqual(old, new) { changes.append(change) }
     }
     keep(state.number)
     return changes

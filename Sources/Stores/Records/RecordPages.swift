@@ -249,9 +249,40 @@ extension RecordCache {
     slot.field = field
     return slot
   }
+
+  // MARK: Keeping
+
+  /// The cells of pages without those that say how a layer came to them.
+  func lastingCells(of pages: Slot) -> ArraySlice<Slot> {
+    cells(of: pages).filter { $0.field != PageField.log && $0.field != PageField.edit }[...]
+  }
+
+  /// Whether a slot has the form that is relied on where pages are read.
+  func arePages(_ pages: Slot) -> Bool {
+    cells(of: pages).allSatisfy { cell in
+      switch cell.field {
+      case PageField.runs: cell.kind == .list && cells(of: cell).allSatisfy { isRun($0) }
+      case PageField.pageInfo: cell.kind == .object || cell.count == 0
+      case PageField.log, PageField.edit: false
+      default: true
+      }
+    }
+  }
+
+  private func isRun(_ slot: Slot) -> Bool {
+    guard slot.kind == .object else { return false }
+    let view = PageView(cells(of: slot), run: 0)
+    let isList = { (list: Slot) in list.kind == .missing || list.kind == .list && list.count == view.cursors.count }
+    return view.cursors.kind == .list && isList(view.edges) && isList(view.nodes)
+  }
 }
 
 extension Slot {
+  /// Whether it is the edge of a page by the fingerprint of a cursor, which no other cache has.
+  var isFingerprint: Bool {
+    kind == .null && offset != 0 && (field == PageField.start || field == PageField.end)
+  }
+
   /// `true` or `false`, in the chunk of what needs none.
   static func boolean(_ value: Bool) -> Slot {
     value ? Slot(.scalar, offset: 0, count: 4) : Slot(.scalar, offset: 4, count: 5)

@@ -126,6 +126,13 @@ public struct RecordSchema: Hashable, Sendable {
   /// The key of a type; empty for one that is embedded.
   func key(of type: String) -> [String] { keyFields[type] ?? defaultKey }
 
+  /// What records depend on, however the schema grows: the names of the roots, and the keys of types.
+  var keyDescription: String {
+    let keys = keyFields.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.joined(separator: "+"))" }
+    return ([roots.query, roots.mutation, roots.subscription, defaultKey.joined(separator: "+")] + keys)
+      .joined(separator: " ")
+  }
+
   /// The key fields that may be selected on a type, whose name may not be known.
   func selectableKey(of type: String?) -> [String] {
     guard let type else { return addsKeyToUnknownTypes ? defaultKey : [] }

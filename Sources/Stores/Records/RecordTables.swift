@@ -79,9 +79,14 @@ package struct RecordCache: Sendable {
   package private(set) var chunkBytes = 0
 
   var layers: [RecordLayer] = []
+  /// What is to take the place of a layer's slots, and is not shown yet, by the layer's number.
+  var staged: [UInt64: [SlotKey: Slot]] = [:]
   /// The fields of the latest write that a layer above it has otherwise, optimistic ones aside.
   var overruled: [RecordChange] = []
   var collection: RecordCollection?
+  /// The fields that writes and removals have touched since somebody took them, also where nothing visible has changed;
+  /// `nil` if nobody does.
+  var touched: [RecordChange]?
 
   package init(_ schema: RecordSchema = RecordSchema()) {
     self.schema = schema
@@ -194,6 +199,12 @@ extension RecordCache {
     let key = keys[Int(record.keyStart)..<Int(record.keyStart + record.keyCount)]
     let type = typeNames[Int(record.type)]
     return key.isEmpty ? type : "\(type):\(String(decoding: key, as: UTF8.self))"
+  }
+
+  /// The bytes of an entity's key.
+  func key(of entity: UInt32) -> ArraySlice<UInt8> {
+    let record = entities[Int(entity)]
+    return keys[Int(record.keyStart)..<Int(record.keyStart + record.keyCount)][...]
   }
 
   /// The bytes of a key. One part stands as it is. Several are separated by `+`, and escaped by a backslash.

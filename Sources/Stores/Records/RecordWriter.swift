@@ -383,21 +383,19 @@ extension RecordCache {
     let isAlone = layers.isEmpty
     overruled = []
     for entry in state.journal.elements(from: 0) {
+      let field = RecordChange(entity: entry.entity, field: entry.field, place: entry.place)
+      touched?.append(field)
       var now =
         state.layer < 0
         ? base(entry.entity, entry.field, at: entry.place)
         : layers[state.layer].slots[SlotKey(entry.entity, entry.field)] ?? .missing
       if isAlone, let old = entry.old, old.kind == .missing {
-        if !now.isUnanswered {
-          changes.append(RecordChange(entity: entry.entity, field: entry.field, place: entry.place))
-        }
+        if !now.isUnanswered { changes.append(field) }
       } else if !isHidden(entry.entity, entry.field, above: state.layer) {
         let old = entry.old ?? visible(entry.entity, entry.field, at: entry.place, upTo: state.layer - 1)
-        if !areEqual(old, now) {
-          changes.append(RecordChange(entity: entry.entity, field: entry.field, place: entry.place))
-        }
+        if !areEqual(old, now) { changes.append(field) }
       } else if !areEqual(answered(entry.entity, entry.field, at: entry.place), now) {
-        overruled.append(RecordChange(entity: entry.entity, field: entry.field, place: entry.place))
+        overruled.append(field)
       }
       used += size(of: now, in: state.number)
       if now.chunk == state.number, !now.hasMemory {

@@ -1,8 +1,10 @@
 // The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
 
+import Foundation
 import Networking
 import Repository
 import Streams
+import StrictJSON
 
 enum NormalizedArticle {
   struct Issue: Codable, Sendable {
@@ -96,7 +98,10 @@ enum NormalizedArticle {
 
   static func add(store: NormalizedStore, title: String) -> Observable<AddIssue.ResponseData> {
     store.mutate(AddIssue(variables: .init(title: title))) { response, edits in
-      try edits.update(GetIssues()) { $0.issues.insert(.init(id: response.add.id, title: title), at: 0) }
+      try edits.update(GetIssues()) { list in
+        if list.issues.contains(where: { $0.id == response.add.id }) { return }
+        list.issues.insert(.init(id: response.add.id, title: title), at: 0)
+      }
     }
   }
 
@@ -132,6 +137,33 @@ enum NormalizedArticle {
     store.stream(GetIssues(), every: .seconds(10))  // Observable<Snapshot<GetIssues.ResponseData>>
       .subscribe(onNext: { snapshot in show(snapshot.value, snapshot.isFetching) })
       .disposed(by: bag)
+  }
+
+  struct Rename: Codable, Sendable {
+    let id: String
+    let title: String
+  }
+
+  static func open(client: APIClient, schema: RecordSchema, folder: URL, account: String) throws -> NormalizedStore {
+    let store = try NormalizedStore(client, schema: schema, folder: folder, partition: account)
+    return store
+  }
+
+  static func queue(
+    store: NormalizedStore, client: APIClient, schema: RecordSchema, folder: URL, account: String
+  ) async throws -> NormalizedResponse<RenameIssue.ResponseData> {
+    let outbox = try Outbox<Rename, NormalizedResponse<RenameIssue.ResponseData>>(
+      folder: folder, partition: account, isIdempotent: { _ in true }
+    ) { rename, key in
+      RenameIssue(variables: .init(id: rename.id, title: rename.title)).post(on: client, for: schema)
+    }
+    store.show(outbox) { rename in
+      .of(
+        RenameIssue(variables: .init(id: rename.id, title: rename.title)),
+        optimisticResponse: ["rename": ["id": .string(rename.id), "title": .string(rename.title)]])
+    }
+    let response = try await outbox.submit(Rename(id: "7", title: "Crash")).value  // or `OutboxError.queued`
+    return response
   }
 
   static func edit(store: NormalizedStore, bag: DisposeBag) throws -> Observable<Card> {

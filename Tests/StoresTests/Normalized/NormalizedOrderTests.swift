@@ -102,19 +102,6 @@ import Testing
     _ = (first, second)
   }
 
-  @Test func `a list is requested again if a later mutation has hidden what an earlier one adds`() throws {
-    let (world, _) = try listWorld()
-    let list = Recorder(world.store.stream(GetIssuesWithIDs()))
-    let (first, second) = (add("temporary A", to: world), add("temporary B", to: world))
-    world.server[2].data(renamed("b", "B"))
-    world.server[1].data(renamed("a", "A"))
-    #expect(world.store.peek(GetIssuesWithIDs())?.isStale == true)
-    try #require(world.server.count == 4)
-    world.server[3].data(issues(("b", "B"), ("a", "A"), ("1", "a")))
-    #expect(list.take().last?.brief == "b:B,a:A,1:a network")
-    _ = (first, second)
-  }
-
   @Test func `an embedded object keeps nothing of an optimistic one`() throws {
     struct First: GraphQLSession {
       struct ResponseData: Codable, Hashable, Sendable {

@@ -45,23 +45,21 @@ import Testing
 
   typealias FeedPager = ConnectionPager<GetPage.ResponseData.Connection.Node, String>
 
+  private static let schema = """
+    type Query { feed(first: Int, after: String, last: Int, before: String): FeedConnection! issue(id: ID!): Issue }
+    type Mutation { rename(id: ID!, title: String!): Issue }
+    type FeedConnection { edges: [FeedEdge!]! pageInfo: PageInfo! }
+    type FeedEdge { cursor: String! node: Issue! }
+    type PageInfo { hasNextPage: Boolean! hasPreviousPage: Boolean! startCursor: String endCursor: String }
+    type Issue { id: ID! title: String state: String }
+    """
+
   let world: NormalizedWorld
 
-  init() throws {
-    world = try NormalizedWorld(
-      schema: """
-        type Query { feed(first: Int, after: String, last: Int, before: String): FeedConnection! issue(id: ID!): Issue }
-        type Mutation { rename(id: ID!, title: String!): Issue }
-        type FeedConnection { edges: [FeedEdge!]! pageInfo: PageInfo! }
-        type FeedEdge { cursor: String! node: Issue! }
-        type PageInfo { hasNextPage: Boolean! hasPreviousPage: Boolean! startCursor: String endCursor: String }
-        type Issue { id: ID! title: String state: String }
-        """,
-      pagesConnections: true)
-  }
+  init() throws { world = try NormalizedWorld(schema: Self.schema, pagesConnections: true) }
 
-  private func pager(backwards: Bool = false, count: Int = 2) -> FeedPager {
-    world.store.pager { page in
+  private func pager(of world: NormalizedWorld? = nil, backwards: Bool = false, count: Int = 2) -> FeedPager {
+    (world ?? self.world).store.pager { page in
       GetPage(
         variables: backwards
           ? .init(last: count, before: page.before) : .init(first: count, after: page.after))
@@ -113,6 +111,30 @@ import Testing
     world.server.last.data(page([3], hasPrevious: true))
     #expect(first.state.brief == "t1,t2,t3")
     #expect(second.state.brief == "t1,t2,t3")
+  }
+
+  @Test func `the pages that were loaded are there after a restart, and the next one follows them`() async throws {
+    var schema = try RecordSchema(Self.schema)
+    schema.pageConnections()
+    let folder = TemporaryFolder()
+    let before = try NormalizedWorld(in: folder.url, schema: schema)
+    try await before.request(GetPage(variables: .init(first: 2)), page([1, 2], hasNext: true))
+    try await before.request(
+      GetPage(variables: .init(first: 2, after: "c2")), page([3, 4], hasNext: true, hasPrevious: true))
+    // A page that comes alone, with a gap before it.
+    try await before.request(GetPage(variables: .init(first: 2, after: "c8")), page([9], hasPrevious: true))
+
+    let copy = try folder.copy()
+    let world = try NormalizedWorld(in: copy.url, schema: schema)
+    let pager = pager(of: world)
+    #expect(pager.state.brief == "t1,t2,t3,t4>")
+    #expect(world.server.count == 0)
+    pager.loadMore()
+    world.server.last.data(page([5, 6, 7, 8], hasNext: true, hasPrevious: true))
+    #expect(pager.state.brief == "t1,t2,t3,t4,t5,t6,t7,t8>")
+    pager.loadMore()
+    world.server.last.data(page([9], hasPrevious: true))
+    #expect(pager.state.brief == "t1,t2,t3,t4,t5,t6,t7,t8,t9")
   }
 
   @Test func `a change of a row by another operation shows once`() throws {

@@ -87,6 +87,39 @@ struct NormalizedWorld {
     if pagesConnections { schema.pageConnections() }
     store = NormalizedStore(client, schema: schema, configuration: configuration)
   }
+
+  /// A world whose store is in a folder. Its time begins `later` than that of others.
+  init(
+    in folder: URL, later: Duration = .zero, schema: RecordSchema? = nil,
+    fileSystem: some FileSystem = SystemFileSystem(), _ change: (inout NormalizedConfiguration) -> Void = { _ in }
+  ) throws {
+    var configuration = NormalizedConfiguration()
+    configuration.clock = .scheduler(time, start: StoreTime(microseconds: 1_000_000) + later)
+    change(&configuration)
+    let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: server)
+    store = try NormalizedStore(
+      client, schema: schema ?? RecordSchema(Self.schema), folder: folder, partition: "account",
+      configuration: configuration, fileSystem: fileSystem)
+  }
+
+  /// Requests an operation, and waits until its response is on disk.
+  func request<Session: GraphQLSession>(_ session: Session, _ data: String) async throws {
+    let get = Recorder(store.get(session, .networkOnly))
+    server.last.data(data)
+    try await get.waitForCompletion()
+  }
+}
+
+extension TemporaryFolder {
+  /// A copy of what is on disk now, as the next process finds it if this one ends.
+  func copy() throws -> TemporaryFolder {
+    let copy = TemporaryFolder()
+    try FileManager.default.copyItem(at: url, to: copy.url)
+    return copy
+  }
+
+  /// The file of the records.
+  var journal: URL? { files.first { $0.hasSuffix("/records") }.map { url.appendingPathComponent($0) } }
 }
 
 struct GetIssue: GraphQLSession {

@@ -9,7 +9,7 @@ import Testing
   }
 
   @Test func `an entry has one layer: the one before it is not shown any more, nor is what comes after the end`() {
-    let layers = OutboxLayers<String, String>(of: Canary())
+    let layers = OutboxLayers<Layer<String, String>>(of: Canary())
     #expect(layers.add("a", layer(1)) == nil)
     #expect(layers.add("a", layer(2))?.id == 1)
     #expect(layers.take("a")?.id == 2)

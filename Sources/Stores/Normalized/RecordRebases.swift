@@ -1,0 +1,70 @@
+/// The layers that closures of mutations have made, which are made again when what they were made of changes below them:
+/// so of two mutations that add to one list, each adds to what the other has left.
+struct RecordRebases: Sendable {
+  struct Rebase: Sendable {
+    let layer: UInt64
+    let epoch: UInt64
+    /// Writes the response, and calls the closure.
+    let run: @Sendable (NormalizedEdits) throws -> Void
+    fileprivate var dependencies = RecordDependencies()
+    fileprivate var isRunning = false
+  }
+
+  private var rebases: [UInt64: Rebase] = [:]
+  /// What they were made of.
+  private var index = WatchIndex()
+  private var due: Set<UInt64> = []
+
+  var isEmpty: Bool { rebases.isEmpty }
+
+  func has(_ layer: UInt64) -> Bool { rebases[layer] != nil }
+
+  func isRunning(_ layer: UInt64) -> Bool { rebases[layer]?.isRunning ?? false }
+
+  mutating func keep(_ layer: UInt64, _ epoch: UInt64, _ run: @escaping @Sendable (NormalizedEdits) throws -> Void) {
+    rebases[layer] = Rebase(layer: layer, epoch: epoch, run: run)
+  }
+
+  mutating func forget(_ layer: UInt64) {
+    guard rebases.removeValue(forKey: layer) != nil else { return }
+    index.unwatch(layer)
+    due.remove(layer)
+  }
+
+  /// Notes what a layer is made of.
+  mutating func depend(_ layer: UInt64, on dependencies: RecordDependencies) {
+    guard rebases[layer] != nil else { return }
+    rebases[layer]?.dependencies.formUnion(dependencies)
+    if let all = rebases[layer]?.dependencies { index.watch(layer, all) }
+  }
+
+  /// Notes what has changed at a level: layers above it that were made of that are to be made again.
+  mutating func note(_ touched: [RecordChange], in level: UInt64) {
+    if !rebases.isEmpty { due.formUnion(index.touched(by: touched).filter { $0 > level }) }
+  }
+
+  /// Whether a layer may become a part of the one below, or of the base, which is 0: it is not made again any more then.
+  func maySettle(_ layer: UInt64, into low: UInt64) -> Bool {
+    if low > 0 { return rebases[layer] == nil && rebases[low] == nil }
+    return !due.contains(layer) && !isRunning(layer)
+  }
+
+  private var next: UInt64? { due.filter { !isRunning($0) }.min() }
+
+  var isAnyDue: Bool { !due.isEmpty && next != nil }
+
+  mutating func begin() -> Rebase? {
+    guard let layer = next else { return nil }
+    due.remove(layer)
+    rebases[layer]?.isRunning = true
+    rebases[layer]?.dependencies = RecordDependencies()
+    return rebases[layer]
+  }
+
+  /// Ends the making of a layer; returns whether it is still wanted.
+  mutating func end(_ layer: UInt64) -> Bool {
+    guard isRunning(layer) else { return false }
+    rebases[layer]?.isRunning = false
+    return true
+  }
+}

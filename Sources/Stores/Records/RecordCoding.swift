@@ -1,0 +1,337 @@
+import StrictJSON
+import SystemBase
+
+/// Records as bytes, for a journal: a sequence of statements, each of which says what something is from there on. The
+/// article <doc:DiskFormat> has the bytes.
+///
+/// Numbers are LEB128. A name or an entity is written once in a section, which is what one change has brought, and
+/// has the next number from then on; 0 says that a new one follows.
+enum RecordStatement: UInt8 {
+  /// What follows numbers its names and entities anew.
+  case section
+  /// The entity, by its type and key, that the next statements are about.
+  case entity
+  /// The entity has no fields but those that follow.
+  case cleared
+  /// A field of the entity, by its name with its arguments, and its value.
+  case field
+  /// What is known of an operation: its digest, when its latest response came, and whether it is out of date.
+  case operation
+  /// When the oldest record may have been written, and which keys the types had then.
+  case beginning
+}
+
+/// Bytes that are no records, of this version at least.
+struct UnreadableRecords: Error {}
+
+extension [UInt8] {
+  mutating func append(_ statement: RecordStatement) { append(statement.rawValue) }
+
+  mutating func append(number: UInt64) {
+    var rest = number
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  mutating func append(text: some Collection<UInt8>) {
+    append(number: UInt64(text.count))
+    append(contentsOf: text)
+  }
+
+  mutating func append<Number: FixedWidthInteger>(fixed number: Number) {
+    Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+  }
+}
+
+// MARK: - Writing
+
+extension RecordCache {
+  /// The names and entities of a section that have numbers.
+  private struct Numbers {
+    var names: [UInt64: UInt64] = [:]
+    var entities: [UInt32: UInt64] = [:]
+  }
+
+  /// Appends what the server has answered for some fields.
+  func encode(_ changes: [RecordChange], into bytes: inout [UInt8]) {
+    var (numbers, entity) = (Numbers(), UInt32?.none)
+    bytes.append(.section)
+    for change in changes {
+      if change.entity != entity {
+        bytes.append(.entity)
+        encode(entity: change.entity, &numbers, into: &bytes)
+        entity = change.entity
+      }
+      encode(change.field, answered(change.entity, change.field, at: change.place), &numbers, into: &bytes)
+    }
+  }
+
+  /// Appends all that the server has answered for an entity, in the place of what was there.
+  func encodeAll(of entity: UInt32, into bytes: inout [UInt8]) {
+    var numbers = Numbers()
+    bytes.append(.section)
+    encodeAll(of: entity, layered: layeredFields(), &numbers, into: &bytes)
+  }
+
+  /// Appends all that the server has answered.
+  func encodeAll(into bytes: inout [UInt8]) {
+    var numbers = Numbers()
+    let layered = layeredFields()
+    bytes.append(.section)
+    for entity in entities.indices where entities[entity].isUsed {
+      encodeAll(of: UInt32(truncatingIfNeeded: entity), layered: layered, &numbers, into: &bytes)
+    }
+  }
+
+  /// The fields of each entity that layers have which are not optimistic.
+  private func layeredFields() -> [UInt32: Set<UInt32>] {
+    var fields: [UInt32: Set<UInt32>] = [:]
+    for layer in layers where !layer.isOptimistic {
+      for key in layer.slots.keys { fields[key.entity, default: []].insert(key.field) }
+    }
+    return fields
+  }
+
+  private func encodeAll(
+    of entity: UInt32, layered: [UInt32: Set<UInt32>], _ numbers: inout Numbers, into bytes: inout [UInt8]
+  ) {
+    let record = entities[Int(entity)]
+    let plain = layouts[Int(record.type)].fields
+    let layered = layered[entity] ?? []
+    let extras = extras[entity]?.keys.map { $0 } ?? []
+    bytes.append(.entity)
+    encode(entity: entity, &numbers, into: &bytes)
+    bytes.append(.cleared)
+    var fields = plain.prefix(Int(record.count)) + extras
+    if !layered.isEmpty { fields += layered.subtracting(fields) }
+    for field in fields {
+      let slot = answered(entity, field, at: knownPlace(of: field, in: record.type))
+      if slot.kind != .missing { encode(field, slot, &numbers, into: &bytes) }
+    }
+  }
+
+  private func encode(_ field: UInt32, _ slot: Slot, _ numbers: inout Numbers, into bytes: inout [UInt8]) {
+    bytes.append(.field)
+    encode(field: field, &numbers, into: &bytes)
+    encode(slot, &numbers, into: &bytes)
+  }
+
+  private func encode(_ slot: Slot, _ numbers: inout Numbers, into bytes: inout [UInt8]) {
+    bytes.append(slot.kind.rawValue)
+    switch slot.kind {
+    case .missing, .error: break
+    case .null:
+      bytes.append(number: UInt64(slot.offset))
+      bytes.append(number: UInt64(slot.count))
+    case .scalar: bytes.append(text: self.bytes(of: slot))
+    case .reference: encode(entity: slot.offset, &numbers, into: &bytes)
+    case .list, .object, .pages:
+      let cells = slot.kind == .pages ? lastingCells(of: slot) : cells(of: slot)
+      bytes.append(number: UInt64(cells.count))
+      for cell in cells {
+        if slot.kind != .list { encode(field: cell.field, &numbers, into: &bytes) }
+        encode(cell.isFingerprint ? .missing : cell, &numbers, into: &bytes)
+      }
+    }
+  }
+
+  private func encode(entity: UInt32, _ numbers: inout Numbers, into bytes: inout [UInt8]) {
+    if let number = numbers.entities[entity] { return bytes.append(number: number) }
+    numbers.entities[entity] = UInt64(numbers.entities.count + 1)
+    let type = entities[Int(entity)].type
+    bytes.append(number: 0)
+    encode(name: typeNames[Int(type)], of: UInt64(type) | 1 << 32, &numbers, into: &bytes)
+    bytes.append(text: key(of: entity))
+  }
+
+  private func encode(field: UInt32, _ numbers: inout Numbers, into bytes: inout [UInt8]) {
+    encode(name: fieldKeys[Int(field)], of: UInt64(field), &numbers, into: &bytes)
+  }
+
+  private func encode(
+    name: @autoclosure () -> String, of key: UInt64, _ numbers: inout Numbers, into bytes: inout [UInt8]
+  ) {
+    if let number = numbers.names[key] { return bytes.append(number: number) }
+    numbers.names[key] = UInt64(numbers.names.count + 1)
+    bytes.append(number: 0)
+    bytes.append(text: name().utf8)
+  }
+}
+
+// MARK: - Reading
+
+/// What bytes say beside records.
+struct RecordNotes {
+  /// When the oldest record may have been written, and which keys the types had.
+  var beginning: (at: StoreTime, keys: String)?
+  var operations: [(digest: UInt128, writtenAt: StoreTime, isInvalidated: Bool)] = []
+}
+
+extension RecordCache {
+  /// Takes what was encoded into the base. Anything may be in the bytes; if it throws, some of them may have been
+  /// taken.
+  mutating func decode(_ bytes: ArraySlice<UInt8>) throws(UnreadableRecords) -> RecordNotes {
+    guard bytes.count <= Self.responseLimit else { throw UnreadableRecords() }
+    let chunk = bytes.withUnsafeBufferPointer { Chunk($0) }
+    let number = add(chunk)
+    var reader = RecordBytes(chunk)
+    var notes = RecordNotes()
+    do throws(UnreadableRecords) {
+      while !reader.isAtEnd { try decodeStatement(from: &reader, in: number, &notes) }
+    } catch {
+      // Slots may point to the chunk.
+      keep(number)
+      throw error
+    }
+    keep(number)
+    return notes
+  }
+
+  private mutating func decodeStatement(
+    from bytes: inout RecordBytes, in chunk: UInt32, _ notes: inout RecordNotes
+  ) throws(UnreadableRecords) {
+    switch RecordStatement(rawValue: try bytes.byte()) {
+    case nil: throw UnreadableRecords()
+    case .section: (bytes.names, bytes.entities, bytes.entity) = ([], [], nil)
+    case .entity: bytes.entity = try decodeEntity(from: &bytes)
+    case .cleared:
+      guard let entity = bytes.entity else { throw UnreadableRecords() }
+      clear(entity)
+    case .field:
+      guard let entity = bytes.entity else { throw UnreadableRecords() }
+      let field = try decodeField(from: &bytes)
+      let place = place(of: field, in: entities[Int(entity)].type)
+      setBase(try decodeSlot(from: &bytes, in: chunk, depth: 0), entity, field, at: place)
+    case .operation:
+      let digest = try bytes.fixed(UInt128.self)
+      let time = StoreTime(microseconds: try bytes.fixed(Int64.self))
+      notes.operations.append((digest, time, try bytes.byte() != 0))
+    case .beginning:
+      let time = StoreTime(microseconds: try bytes.fixed(Int64.self))
+      notes.beginning = (time, String(decoding: try bytes.text(), as: UTF8.self))
+    }
+  }
+
+  private mutating func decodeSlot(
+    from bytes: inout RecordBytes, in chunk: UInt32, depth: Int
+  ) throws(UnreadableRecords) -> Slot {
+    switch Slot.Kind(rawValue: try bytes.byte()) {
+    case nil: throw UnreadableRecords()
+    case .missing: return .missing
+    case .null: return Slot(.null, offset: try bytes.offset(), count: try bytes.offset())
+    case .error: return Slot(.error)
+    case .scalar:
+      let text = try bytes.text()
+      if text.isEmpty { throw UnreadableRecords() }
+      return Slot(.scalar, chunk: chunk, offset: bytes.position - text.count, count: text.count)
+    case .reference: return Slot(.reference, offset: Int(try decodeEntity(from: &bytes)))
+    case .list: return try decodeCells(.list, from: &bytes, in: chunk, depth: depth + 1)
+    case .object: return try decodeCells(.object, from: &bytes, in: chunk, depth: depth + 1)
+    case .pages:
+      let pages = try decodeCells(.pages, from: &bytes, in: chunk, depth: depth + 1)
+      guard arePages(pages) else { throw UnreadableRecords() }
+      return pages
+    }
+  }
+
+  private mutating func decodeCells(
+    _ kind: Slot.Kind, from bytes: inout RecordBytes, in chunk: UInt32, depth: Int
+  ) throws(UnreadableRecords) -> Slot {
+    let count = try bytes.number()
+    // Each cell takes a byte at least. Pages are deeper than the JSON that they come from, by two for each two.
+    guard depth <= 2 * JSONReader.depthLimit, count <= UInt64(bytes.remaining) else { throw UnreadableRecords() }
+    var cells: [Slot] = []
+    for _ in 0..<count {
+      let field = kind == .list ? 0 : try decodeField(from: &bytes)
+      var cell = try decodeSlot(from: &bytes, in: chunk, depth: depth)
+      cell.field = field
+      cells.append(cell)
+    }
+    let start = bytes.chunk.cells.count
+    bytes.chunk.cells.append(contentsOf: cells)
+    return Slot(kind, isPartial: cells.contains { $0.isPartial }, chunk: chunk, offset: start, count: cells.count)
+  }
+
+  private mutating func decodeEntity(from bytes: inout RecordBytes) throws(UnreadableRecords) -> UInt32 {
+    if let known = try bytes.numbered(bytes.entities) { return known }
+    let type = type(named: try decodeName(from: &bytes))
+    let entity = findOrInsert(type, try bytes.text())
+    if type == 0 { throw UnreadableRecords() }
+    bytes.entities.append(entity)
+    return entity
+  }
+
+  private mutating func decodeField(from bytes: inout RecordBytes) throws(UnreadableRecords) -> UInt32 {
+    guard let field = field(try decodeName(from: &bytes)) else { throw UnreadableRecords() }
+    return field
+  }
+
+  private func decodeName(from bytes: inout RecordBytes) throws(UnreadableRecords) -> String {
+    if let known = try bytes.numbered(bytes.names) { return known }
+    let name = String(decoding: try bytes.text(), as: UTF8.self)
+    bytes.names.append(name)
+    return name
+  }
+}
+
+/// Where a reader of encoded records is, and what the section has numbered.
+private struct RecordBytes {
+  let chunk: Chunk
+  private(set) var position = 0
+  var names: [String] = []
+  var entities: [UInt32] = []
+  var entity: UInt32?
+
+  init(_ chunk: Chunk) { self.chunk = chunk }
+
+  var remaining: Int { chunk.count - position }
+  var isAtEnd: Bool { position == chunk.count }
+
+  mutating func byte() throws(UnreadableRecords) -> UInt8 {
+    if isAtEnd { throw UnreadableRecords() }
+    defer { position += 1 }
+    return chunk.bytes[position]
+  }
+
+  mutating func number() throws(UnreadableRecords) -> UInt64 {
+    var number: UInt64 = 0
+    for shift in stride(from: UInt64(0), to: 63, by: 7) {
+      let byte = try byte()
+      number |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return number }
+    }
+    throw UnreadableRecords()
+  }
+
+  /// A number of 32 bits, with more of which a slot could not point.
+  mutating func offset() throws(UnreadableRecords) -> Int {
+    let number = try number()
+    guard number <= UInt64(UInt32.max) else { throw UnreadableRecords() }
+    return Int(number)
+  }
+
+  mutating func text() throws(UnreadableRecords) -> UnsafeBufferPointer<UInt8> {
+    let count = try number()
+    guard count <= UInt64(remaining) else { throw UnreadableRecords() }
+    defer { position += Int(count) }
+    return UnsafeBufferPointer(start: chunk.bytes + position, count: Int(count))
+  }
+
+  mutating func fixed<Number: FixedWidthInteger>(_ type: Number.Type) throws(UnreadableRecords) -> Number {
+    let size = MemoryLayout<Number>.size
+    guard size <= remaining else { throw UnreadableRecords() }
+    defer { position += size }
+    return Number(littleEndian: UnsafeRawPointer(chunk.bytes + position).loadUnaligned(as: Number.self))
+  }
+
+  /// What has the next number; `nil` if a new one follows.
+  mutating func numbered<Element>(_ known: [Element]) throws(UnreadableRecords) -> Element? {
+    let number = try number()
+    if number == 0 { return nil }
+    guard number <= UInt64(known.count) else { throw UnreadableRecords() }
+    return known[Int(number) - 1]
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import GraphQLClient
+import HTTPClientCore
+import StoresTestSupport
+import Streams
+import StreamsTesting
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import Stores
+
+/// Mutations that wait in an outbox, on top of a normalised store.
+@Suite(.timeLimit(.minutes(1))) struct NormalizedOutboxTests {
+  private struct Rename: Codable, Sendable {
+    let id: String
+    let title: String
+  }
+  private typealias Renames = Outbox<Rename, NormalizedResponse<RenameIssue.ResponseData>>
+
+  private let folder = TemporaryFolder()
+
+  private func outbox(_ world: NormalizedWorld) throws -> Renames {
+    let (client, schema) = (world.store.client, try RecordSchema(NormalizedWorld.schema))
+    return try Outbox(folder: folder.url.appending(path: "outbox"), partition: "account", isIdempotent: { _ in true }) {
+      rename, _ in
+      RenameIssue(rename.id, rename.title).post(on: client, for: schema)
+    }
+  }
+
+  private func show(_ outbox: Renames, in world: NormalizedWorld) {
+    world.store.show(outbox) { rename in
+      .of(
+        RenameIssue(rename.id, rename.title),
+        optimisticResponse: ["rename": ["id": .string(rename.id), "title": .string(rename.title)]])
+    }
+  }
+
+  private func restarted(_ old: NormalizedWorld) async throws -> NormalizedWorld {
+    await old.store.close()
+    return try NormalizedWorld(in: folder.url.appending(path: "store"))
+  }
+
+  @Test func `a mutation that waits shows on top, and the response takes its place`() async throws {
+    let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    let outbox = try outbox(world)
+    show(outbox, in: world)
+    let shown = Monitor<[String]>([])
+    let watching = world.store.stream(GetIssue("1"), .cacheOnly).subscribe(onNext: { snapshot in
+      shown.update { $0.append(snapshot.brief) }
+    })
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    try await shown.wait { $0.last == "1 waits OPEN optimistic" }
+    let requests = world.server.requests
+    while requests.value.count < 2 { await Task.yield() }
+    #expect(world.server.last.document.contains("__typename"))
+    world.server.last.data(renamed("1", "sent"))
+    try await submission.waitForCompletion()
+    #expect(submission.take().first?.data.rename?.title == "sent")
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent OPEN memory")
+    let next = try await restarted(world)
+    #expect(next.store.peek(GetIssue("1"))?.brief == "1 sent OPEN memory")
+    watching.dispose()
+    await outbox.close()
+  }
+
+  @Test func `what waits shows after a restart, also over what is requested meanwhile`() async throws {
+    let first = try NormalizedWorld(in: folder.url.appending(path: "store"))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    let waiting = try outbox(first)
+    let submission = Recorder(waiting.submit(Rename(id: "1", title: "waits")))
+    while first.server.count < 2 { await Task.yield() }
+    first.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
+    try await submission.waitForEnd()
+    await waiting.close()
+
+    let world = try await restarted(first)
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
+    let outbox = try outbox(world)
+    show(outbox, in: world)
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 waits OPEN optimistic")
+    let get = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.server.last.data(issue("1", "b", "CLOSED"))
+    try await get.waitForCompletion()
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 waits CLOSED optimistic")
+
+    async let report = outbox.flush(evenDuringPause: true)
+    while world.server.count < 2 { await Task.yield() }
+    world.server.last.data(renamed("1", "sent"))
+    #expect(await report.sent.count == 1)
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent CLOSED memory")
+    await outbox.close()
+  }
+
+  @Test func `a mutation that the server refuses is no longer shown`() async throws {
+    let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    let outbox = try outbox(world)
+    show(outbox, in: world)
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    while world.server.count < 2 { await Task.yield() }
+    world.server.last.answer(#"{"errors": [{"message": "No."}]}"#)
+    try await submission.waitForEnd()
+    await outbox.close()
+    #expect(submission.error.value != nil)
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
+  }
+
+  @Test func `what waits is no longer shown when that is disposed`() async throws {
+    let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    let outbox = try outbox(world)
+    let showing = world.store.show(outbox) { rename in
+      .of(RenameIssue(rename.id, rename.title), optimisticResponse: ["rename": ["id": "1", "title": "waits"]])
+    }
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    while world.server.count < 2 { await Task.yield() }
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 waits OPEN optimistic")
+    showing.dispose()
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
+    world.server.last.fail()
+    try await submission.waitForEnd()
+    await outbox.close()
+  }
+}
