@@ -35,6 +35,9 @@ final class HTTP2Connection: HTTPConnection {
     var isSuccess = false
   }
 
+  /// An exchange that has yet to begin.
+  private typealias Held = (exchange: SocketExchange, whenReady: (@Sendable () -> Void)?)
+
   // Nothing that is called while one of these is being changed uses them, so the checks for overlapping accesses are off.
 
   @exclusivity(unchecked) private var machine = HTTP2Machine()
@@ -48,9 +51,12 @@ final class HTTP2Connection: HTTPConnection {
   @exclusivity(unchecked) private var ready = Fifo<UInt32>()
   @exclusivity(unchecked) private var isAllRead = false
   /// Exchanges that begin once the server has given a sign of life, the first of which are its settings.
-  @exclusivity(unchecked) private var held: [(exchange: SocketExchange, whenReady: (@Sendable () -> Void)?)] = []
+  @exclusivity(unchecked) private var held: [Held] = []
   /// When the first of them came.
   @exclusivity(unchecked) private var holdTime = Instant.now
+  /// Exchanges that begin once there is room for a stream: the server takes fewer than when they were given this connection,
+  /// or has yet to read what was written.
+  @exclusivity(unchecked) private var crowded: [Held] = []
   /// What was found out elsewhere than in what has arrived.
   @exclusivity(unchecked) private var events = Fifo<ConnectionEvent>()
   @exclusivity(unchecked) private(set) var isUsed = false
@@ -86,7 +92,7 @@ final class HTTP2Connection: HTTPConnection {
 
   var version: String { "2" }
   var limit: Int { PeerSettings.assumedStreams }
-  var load: Int { carried.count + held.count }
+  var load: Int { carried.count + held.count + crowded.count }
   var isSequential: Bool { false }
 
   // MARK: - Writing
@@ -122,11 +128,15 @@ final class HTTP2Connection: HTTPConnection {
         reached: .never)
       return events.append(.lost(ExchangeLoss(exchange: exchange), error))
     }
-    guard ending == nil, writeError == nil, let stream = machine.open(head, isEnd: !hasBody) else {
+    guard ending == nil, writeError == nil, !machine.takesNoMore else {
       // The server may have changed its mind since the exchange was given this connection.
       let error = RequestError(
         .connectionLost, "The server takes no more requests on this connection.", reached: .never)
       return events.append(.lost(ExchangeLoss(exchange: exchange, isRefused: true), error))
+    }
+    guard crowded.isEmpty, let stream = machine.open(head, isEnd: !hasBody) else {
+      exchange.recordActivity(at: start)
+      return crowded.append((exchange, whenReady))
     }
     if carried.isEmpty { lastSign = start }
     let upload = exchange.uploadReader(isFramed: false, whenReady: whenReady)
@@ -140,6 +150,7 @@ final class HTTP2Connection: HTTPConnection {
   func cancel(_ exchange: SocketExchange) {
     delivered[ObjectIdentifier(exchange)] = nil
     held.removeAll { $0.exchange === exchange }
+    crowded.removeAll { $0.exchange === exchange }
     guard let index = carried.indices.first(where: { carried[$0].exchange === exchange }) else { return }
     let stream = carried.id(at: index)
     _ = carried.remove(at: index)
@@ -147,6 +158,7 @@ final class HTTP2Connection: HTTPConnection {
   }
 
   func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome? {
+    if !crowded.isEmpty, machine.room > 0 || machine.takesNoMore { begin(exchange(&crowded, with: [])) }
     if writeError != nil { return .blocked }
     for stream in uploading { readUpload(of: stream) }
     return machine.withOutput { body($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
@@ -222,7 +234,7 @@ final class HTTP2Connection: HTTPConnection {
     let hadSettings = machine.peer.haveArrived
     do throws(HTTP2ConnectionError) {
       try machine.receive(bytes, at: now)
-      if !hadSettings, machine.peer.haveArrived, !held.isEmpty { releaseHeld() }
+      if !hadSettings, machine.peer.haveArrived, !held.isEmpty { begin(exchange(&held, with: [])) }
     } catch {
       // What came before is valid.
       ending = ending ?? error.error
@@ -281,7 +293,7 @@ final class HTTP2Connection: HTTPConnection {
       }
       add(.body(data), of: data.count, at: index)
       if carried[index].partsSize >= Self.largestDelivery { return deliver(at: index) }
-    case .pong: releaseHeld()
+    case .pong: begin(exchange(&held, with: []))
     case .trailers, .goAway: break
     case .end(let stream, let isClosed):
       guard let index = carried.index(of: stream) else { return nil }
@@ -308,8 +320,7 @@ final class HTTP2Connection: HTTPConnection {
         return .lost(loss, error)
       }
     case .limit(let limit):
-      // A server that takes none for now is not one that takes no more: what it is asked nevertheless is refused here, and
-      // waits before it is asked again.
+      // A server that takes none for now is not one that takes no more: one exchange waits here until it does.
       return .limit(machine.takesNoMore ? 0 : min(max(limit, 1), Self.mostExchanges))
     }
     return nil
@@ -355,9 +366,12 @@ final class HTTP2Connection: HTTPConnection {
 
   var wakeTime: Instant? {
     guard machine.peer.haveArrived else { return madeAt + times.patience }
-    let silence = carried.isEmpty ? nil : pingTime.map { $0 + patience } ?? lastSign + times.silence
+    let silence = isWaiting ? pingTime.map { $0 + patience } ?? lastSign + times.silence : nil
     return earlier(silence, held.isEmpty ? nil : holdTime + times.longestHold)
   }
+
+  /// Whether there is something for the server to respond to, or to make room for.
+  private var isWaiting: Bool { !carried.isEmpty || !crowded.isEmpty }
 
   /// How long the server has for a sign of life: what was written before the question may still be on its way.
   private var patience: Duration {
@@ -372,7 +386,7 @@ final class HTTP2Connection: HTTPConnection {
       throw error.error
     }
     if !held.isEmpty, now >= holdTime + times.longestHold { moveHeld() }
-    guard !carried.isEmpty else { return }
+    guard isWaiting else { return }
     if let pingTime {
       if now >= pingTime + patience { throw .cut("or has gone: it gives no sign of life") }
     } else if now >= lastSign + times.silence {
@@ -385,11 +399,10 @@ final class HTTP2Connection: HTTPConnection {
     _ = machine.ping()
   }
 
-  /// Begins what has waited for a sign of life.
-  private func releaseHeld() {
+  /// Begins what has waited.
+  private func begin(_ waiting: [Held]) {
     let now = Instant.now
-    let released = exchange(&held, with: [])
-    for (exchange, whenReady) in released { begin(exchange, at: now, whenReady: whenReady) }
+    for (exchange, whenReady) in waiting { begin(exchange, at: now, whenReady: whenReady) }
   }
 
   /// Gives what waits for a sign of life to another connection. This one takes no more, and ends with those that it carries.
@@ -407,9 +420,9 @@ final class HTTP2Connection: HTTPConnection {
   func close() -> [ExchangeLoss] {
     defer {
       carried = StreamList()
-      (delivered, held) = ([:], [])
+      (delivered, held, crowded) = ([:], [], [])
     }
-    return held.map { ExchangeLoss(exchange: $0.exchange) }
+    return (held + crowded).map { ExchangeLoss(exchange: $0.exchange) }
       + carried.indices.map { index in
         let one = carried[index]
         let hasLeft = machine.progress(of: carried.id(at: index))?.hasLeft ?? true

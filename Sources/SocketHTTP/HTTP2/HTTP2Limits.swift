@@ -66,12 +66,39 @@ struct PeerSettings {
   }
 }
 
+/// The pings that the server has yet to answer.
+struct Pings {
+  private var waiting: [UInt64] = []
+  private var last: UInt64 = 0
+
+  private static let most = 16
+
+  /// The payload of the next one; `nil` if it has not answered many others.
+  mutating func next() -> UInt64? {
+    guard waiting.count < Self.most else { return nil }
+    last &+= 1
+    waiting.append(last)
+    return last
+  }
+
+  /// Records an answer; returns false if it is none.
+  mutating func end(_ payload: UInt64) -> Bool {
+    guard let place = waiting.firstIndex(of: payload) else { return false }
+    waiting.remove(at: place)
+    return true
+  }
+}
+
 /// Tells a server that keeps its client busy with frames that say nothing (RFC 9113, section 10.5) from one that works:
 /// such frames are counted, and the count goes down with bytes of bodies, with heads, and with time.
 struct FloodGuard {
   /// The count is in bytes of a body that make good for a frame.
   private var level = 0
   private var last: Instant?
+
+  /// Frames that were written in answer to others, since what was written before these was sent.
+  private var answers = (count: 0, start: 0)
+  private static let mostAnswers = 1000
 
   static let frame = 1 << 10
   static let limit = 4096 * frame
@@ -89,6 +116,15 @@ struct FloodGuard {
     guard decay > 0 else { return }
     self.last = now
     credit(decay)
+  }
+
+  /// Counts a frame that has to be answered, while so many bytes were taken, and written: a server must read the answers
+  /// that it asks for.
+  mutating func answer(taken: Int, written: Int) throws(HTTP2ConnectionError) {
+    try charge()
+    if taken > answers.start { answers = (0, written) }
+    answers.count += 1
+    guard answers.count <= Self.mostAnswers else { throw .flood("it does not read what it asks for") }
   }
 
   mutating func credit(_ count: Int) { level = max(0, level - count) }

@@ -12,7 +12,9 @@ struct HTTP2Machine: ~Copyable {
   private var reader = HTTP2FrameReader()
   private var writer = HTTP2FrameWriter()
   private var decoder: HPACKDecoder
-  private var heads = RequestHeadEncoder()
+  private var encoder = RequestHeadEncoder()
+  /// The heads of streams that are to be written, and some of streams that have ended.
+  private var heads = Fifo<(stream: UInt32, head: HTTP2RequestHead, isEnd: Bool)>()
 
   private var streams = HTTP2StreamTable()
   private var events = HTTP2EventQueue()
@@ -25,15 +27,12 @@ struct HTTP2Machine: ~Copyable {
   private(set) var peer = PeerSettings()
   private var sendWindow = 65_535
   private var window: ReceiveWindow
-  /// By how much the windows of all streams have grown.
-  private var growth = 0
   private var flood = FloodGuard()
-  /// Frames that were written in answer to others, since what was written before these was sent.
-  private var answers = (count: 0, start: 0)
+  /// How many bytes had been written when the output was last looked at.
+  private var offeredCount = 0
   /// Whether the server has not acknowledged the settings yet (section 6.5.3).
   private(set) var awaitsAcknowledgement = true
-  private var pings: [UInt64] = []
-  private var lastPing: UInt64 = 0
+  private var pings = Pings()
 
   /// Set once the server, or `shutDown`, has closed the connection to new streams.
   private(set) var isGoingAway = false
@@ -48,9 +47,6 @@ struct HTTP2Machine: ~Copyable {
   private static let mostWritten = 1 << 20
   /// The size of DATA frames at most, so that the streams take turns.
   private static let largestData = 16 << 10
-  /// How many answers may wait to be sent: a server that asks for them must read them.
-  private static let mostAnswers = 1000
-  private static let mostPings = 16
   private static let lastStream = UInt32(Int32.max)
 
   /// Begins a connection: the preface, the settings and the connection's window are to be sent first (section 3.4). The
@@ -98,10 +94,9 @@ struct HTTP2Machine: ~Copyable {
     openCount += 1
     streams.append(
       HTTP2Stream(
-        id: id, head, isEnd: isEnd, start: writer.writtenCount, sendWindow: peer.initialWindow,
-        receiveWindow: configuration.streamWindow))
-    heads.encode(head)
-    heads.block.withUnsafeBytes { writer.writeHeaders(id, $0, isEnd: isEnd, largestFrame: peer.largestFrame) }
+        id: id, head, isEnd: isEnd, sendWindow: peer.initialWindow, receiveWindow: configuration.streamWindow))
+    heads.append((id, head, isEnd))
+    writeHeads()
     if takesNoMore { events.append(.limit(0)) }
     return id
   }
@@ -129,7 +124,8 @@ struct HTTP2Machine: ~Copyable {
     streams.indices.filter { streams[$0].response != .ended }.map { streams[$0].id }
   }
 
-  /// Ends a stream that nobody is interested in any more, and drops its events.
+  /// Ends a stream that nobody is interested in any more, and drops its events. If its head is still to be written, it never
+  /// is.
   mutating func cancel(_ stream: UInt32) {
     guard let index = streams.index(of: stream) else { return }
     events.removeAll(of: stream)
@@ -144,30 +140,18 @@ struct HTTP2Machine: ~Copyable {
     streams[index].unconsumed -= count
     free(count)
     if streams[index].response == .ended {
-      if streams[index].isClosed, streams[index].unconsumed == 0 { forget(at: index) }
+      if streams[index].isClosed, streams[index].unconsumed == 0 { streams.remove(at: index) }
     } else if let increment = streams[index].window.free(count) {
-      writer.writeWindowUpdate(stream, increment: increment + grow(at: index))
+      writer.writeWindowUpdate(stream, increment: increment + streams.grow(at: index, configuration))
     }
-  }
-
-  /// Doubles the window of a stream whose observer reads a large body, as far as it may grow; returns by how much.
-  private mutating func grow(at index: Int) -> Int {
-    let target = streams[index].window.target
-    guard streams[index].receivedCount >= 2 * configuration.streamWindow else { return 0 }
-    let count = max(0, min(target, configuration.largestStreamWindow - target, configuration.largestGrowth - growth))
-    streams[index].window.grow(by: count)
-    growth += count
-    return count
   }
 
   /// Asks the server for a sign of life; returns the number that comes with the event of its answer, or `nil` if it has not
   /// answered many others.
   mutating func ping() -> UInt64? {
-    guard failure == nil, pings.count < Self.mostPings else { return nil }
-    lastPing &+= 1
-    pings.append(lastPing)
-    writer.writePing(lastPing, isAcknowledgement: false)
-    return lastPing
+    guard failure == nil, let payload = pings.next() else { return nil }
+    writer.writePing(payload, isAcknowledgement: false)
+    return payload
   }
 
   /// Opens no more streams. The server is not told as long as others are open: there are some that drop them then.
@@ -177,10 +161,11 @@ struct HTTP2Machine: ~Copyable {
     events.append(.limit(0))
   }
 
-  /// Says that no more streams will be opened, and why. Those that are open go on.
+  /// Says that no more streams will be opened, and why. Those that the server knows go on.
   mutating func shutDown(_ code: HTTP2ErrorCode = .noError) {
     guard failure == nil, !isGoingAway else { return }
     isGoingAway = true
+    heads = Fifo()
     writer.writeGoAway(code, text: "")
     events.append(.limit(0))
   }
@@ -189,7 +174,10 @@ struct HTTP2Machine: ~Copyable {
 
   /// Calls a closure with the next bytes to send; returns `nil` if there are none.
   mutating func withOutput<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-    writeData()
+    if failure == nil { writeHeads() }
+    // DATA must come behind the head.
+    if heads.isEmpty { writeData() }
+    offeredCount = writer.writtenCount
     let bytes = writer.bytes
     return bytes.isEmpty ? nil : body(bytes)
   }
@@ -197,6 +185,19 @@ struct HTTP2Machine: ~Copyable {
   /// Records that so many of the bytes were taken.
   mutating func didWrite(_ count: Int) {
     writer.removeFirst(count)
+  }
+
+  /// Writes heads, unless something before them was not taken: those that must wait may still be cancelled unseen, which what
+  /// is compressed cannot be.
+  private mutating func writeHeads() {
+    while writer.takenCount >= offeredCount, writer.count < Self.writtenAhead, let next = heads.popFirst() {
+      guard let index = streams.index(of: next.stream) else { continue }
+      streams[index].start = writer.writtenCount
+      encoder.encode(next.head)
+      encoder.block.withUnsafeBytes {
+        writer.writeHeaders(next.stream, $0, isEnd: next.isEnd, largestFrame: peer.largestFrame)
+      }
+    }
   }
 
   /// Writes DATA, a frame of each stream in turn that has some and whose windows have room.
@@ -278,13 +279,11 @@ struct HTTP2Machine: ~Copyable {
       if awaitsAcknowledgement { decoder.setTableLimit(configuration.headerTableSize) }
       awaitsAcknowledgement = false
     case .ping(let payload):
-      try answer()
+      try flood.answer(taken: writer.takenCount, written: writer.writtenCount)
       writer.writePing(payload, isAcknowledgement: true)
     case .pong(let payload):
       try flood.charge()
-      guard let place = pings.firstIndex(of: payload) else { break }
-      pings.remove(at: place)
-      events.append(.pong(payload))
+      if pings.end(payload) { events.append(.pong(payload)) }
     case .goAway(let last, let code, let text):
       try flood.charge()
       goAway(last, code, String(decoding: text.prefix(256), as: UTF8.self))
@@ -293,20 +292,12 @@ struct HTTP2Machine: ~Copyable {
     }
   }
 
-  /// Counts a frame that has to be answered.
-  private mutating func answer() throws(HTTP2ConnectionError) {
-    try flood.charge()
-    if writer.takenCount > answers.start { answers = (0, writer.writtenCount) }
-    answers.count += 1
-    guard answers.count <= Self.mostAnswers else { throw .flood("it does not read what it asks for") }
-  }
-
   private mutating func receive(settings payload: UnsafeRawBufferPointer) throws(HTTP2ConnectionError) {
-    try answer()
+    try flood.answer(taken: writer.takenCount, written: writer.writtenCount)
     try flood.charge(payload.count * 16)
     let old = peer
     try peer.apply(payload)
-    heads.setTableLimit(peer.headerTableSize)
+    encoder.setTableLimit(peer.headerTableSize)
     // Section 6.9.2.
     let difference = peer.initialWindow - old.initialWindow
     if difference != 0 {
@@ -385,7 +376,7 @@ struct HTTP2Machine: ~Copyable {
   private mutating func index(
     ofResponse stream: UInt32, count: Int = 0
   ) throws(HTTP2ConnectionError) -> Int? {
-    if let index = streams.index(of: stream), streams[index].response != .ended { return index }
+    if let index = streams.index(of: stream), streams[index].isBegun, streams[index].response != .ended { return index }
     try checkNotIdle(stream)
     guard streams.index(of: stream) == nil, case .reset(let isWithin) = streams.receive(count, onClosed: stream) else {
       // Section 5.1.
@@ -459,14 +450,14 @@ struct HTTP2Machine: ~Copyable {
     events.append(.end(stream: streams[index].id, isClosed: streams[index].isRequestSent))
     guard streams[index].isRequestSent else { return }
     openCount -= 1
-    if streams[index].unconsumed == 0 { forget(at: index) }
+    if streams[index].unconsumed == 0 { streams.remove(at: index) }
   }
 
   /// Closes a stream whose response has ended before.
   private mutating func close(at index: Int) {
     openCount -= 1
     events.append(.closed(stream: streams[index].id))
-    if streams[index].unconsumed == 0 { forget(at: index) }
+    if streams[index].unconsumed == 0 { streams.remove(at: index) }
   }
 
   /// Drops what is left of a request.
@@ -488,22 +479,16 @@ struct HTTP2Machine: ~Copyable {
 
   /// Resets a stream unless it is closed, and forgets it.
   private mutating func end(at index: Int, _ code: HTTP2ErrorCode) {
-    if !streams[index].isClosed, failure == nil { writer.writeReset(streams[index].id, code) }
+    if streams[index].isBegun, !streams[index].isClosed, failure == nil { writer.writeReset(streams[index].id, code) }
     remove(at: index)
   }
 
   /// Forgets a stream. What it has not consumed, nobody will.
   private mutating func remove(at index: Int) {
     free(streams[index].unconsumed)
-    if streams[index].isClosed { return forget(at: index) }
+    if streams[index].isClosed { return streams.remove(at: index) }
     openCount -= 1
-    growth -= streams[index].window.growth
     streams.reset(at: index)
-  }
-
-  private mutating func forget(at index: Int) {
-    growth -= streams[index].window.growth
-    streams.remove(at: index)
   }
 
   /// Gives bytes back to the connection.

@@ -56,6 +56,9 @@ struct HTTP2RequestHead {
     return size
   }
 
+  /// Whether the path has a query, whose values may be secret.
+  private var hasQuery: Bool { path.withUTF8Bytes { $0.firstIndex(of: UInt8(ascii: "?"), from: 0) != nil } }
+
   /// Whether it differs from another in the size of the body alone.
   func isLike(_ other: HTTP2RequestHead) -> Bool {
     method == other.method && scheme == other.scheme && authority == other.authority && path == other.path
@@ -63,15 +66,14 @@ struct HTTP2RequestHead {
       && defaults.elementsEqual(other.defaults) { $0.name == $1.name && $0.value == $1.value }
   }
 
-  /// Appends the block of fields, but for the size of the body. A cookie is not split (section 8.2.3): as a secret it is in no table anyway.
-  func encode(with encoder: inout HPACKEncoder, into block: inout [UInt8]) {
+  /// Appends the block of fields, but for the size of the body. A cookie is not split (section 8.2.3): as a secret it is in
+  /// no table anyway.
+  func encode(with encoder: inout HPACKEncoder, _ paths: inout RecentPaths, into block: inout [UInt8]) {
     encoder.begin(&block)
     encoder.encode(":method", method, .incremental, &block)
     encoder.encode(":scheme", scheme, .incremental, &block)
     encoder.encode(":authority", authority, .incremental, &block)
-    // The values of a query may be secret.
-    let hasQuery = path.withUTF8Bytes { $0.firstIndex(of: UInt8(ascii: "?"), from: 0) != nil }
-    encoder.encode(":path", path, hasQuery ? .never : .incremental, &block)
+    encoder.encode(":path", path, hasQuery ? .never : paths.contain(path) ? .incremental : .without, &block)
     if let connectProtocol { encoder.encode(":protocol", connectProtocol, .incremental, &block) }
     for index in headers.indices { encoder.encode(headers[index], &block) }
     for (name, value) in defaults where !headers.contains(name) {
@@ -92,6 +94,7 @@ struct RequestHeadEncoder {
   private var encoder = HPACKEncoder()
   /// That head, and the size of its block without what differs; `nil` if it has changed the table.
   private var last: (head: HTTP2RequestHead, changeCount: Int, size: Int)?
+  private var paths = RecentPaths()
 
   mutating func setTableLimit(_ limit: Int) { encoder.setTableLimit(limit) }
 
@@ -100,21 +103,40 @@ struct RequestHeadEncoder {
     if let last, last.changeCount == encoder.changeCount, head.isLike(last.head) {
       block.removeLast(block.count - last.size)
     } else {
-      let changeCount = encoder.changeCount
+      let (changeCount, pathCount) = (encoder.changeCount, paths.count)
       block.removeAll(keepingCapacity: true)
-      head.encode(with: &encoder, into: &block)
-      last = encoder.changeCount == changeCount ? (head, changeCount, block.count) : nil
+      head.encode(with: &encoder, &paths, into: &block)
+      last = encoder.changeCount == changeCount && paths.count == pathCount ? (head, changeCount, block.count) : nil
     }
     head.encodeLength(with: &encoder, into: &block)
   }
 }
 
+/// The paths of the latest requests that are in no table. One goes there the second time: what is sent once, such as the path
+/// of an object, or a link that is a secret, would push out what is sent always.
+struct RecentPaths {
+  private var latest: [String] = []
+  /// How many there have been.
+  private(set) var count = 0
+
+  private static let most = 8
+
+  /// Whether a path is among them; it is from now on.
+  mutating func contain(_ path: String) -> Bool {
+    if latest.contains(path) { return true }
+    if latest.count == Self.most { latest.removeFirst() }
+    latest.append(path)
+    count += 1
+    return false
+  }
+}
+
 extension HPACKEncoder {
   fileprivate mutating func encode(
-    _ name: StaticString, _ value: String, _ indexing: Indexing, _ block: inout [UInt8]
+    _ name: StaticString, _ value: String, _ indexing: @autoclosure () -> Indexing, _ block: inout [UInt8]
   ) {
     name.withUTF8Buffer { name in
-      value.withUTF8Bytes { value in encode(UnsafeRawBufferPointer(name), value, to: &block) { indexing } }
+      value.withUTF8Bytes { value in encode(UnsafeRawBufferPointer(name), value, to: &block, indexing: indexing) }
     }
   }
 

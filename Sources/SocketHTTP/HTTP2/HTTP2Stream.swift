@@ -58,8 +58,8 @@ struct HTTP2Stream {
   let id: UInt32
   let isHead: Bool
   let isConnect: Bool
-  /// Where its head begins among all bytes that were written.
-  let start: Int
+  /// Where its head begins among all bytes that were written, once it is.
+  var start = Int.max
 
   /// How many bytes of the body the peer takes; less than 0 after it has lowered a setting (section 6.9.2).
   var sendWindow: Int
@@ -89,16 +89,18 @@ struct HTTP2Stream {
   /// The place of its latest event, if that is a piece of a body.
   var lastData: Int?
 
-  init(id: UInt32, _ head: HTTP2RequestHead, isEnd: Bool, start: Int, sendWindow: Int, receiveWindow: Int) {
+  init(id: UInt32, _ head: HTTP2RequestHead, isEnd: Bool, sendWindow: Int, receiveWindow: Int) {
     self.id = id
     isHead = head.isHead
     isConnect = head.isConnect
-    self.start = start
     self.sendWindow = sendWindow
     isRequestWhole = isEnd
     isRequestSent = isEnd
     window = ReceiveWindow(target: receiveWindow, initial: receiveWindow, step: ReceiveWindow.largestStep)
   }
+
+  /// Whether its head was written.
+  var isBegun: Bool { start != .max }
 
   var isClosed: Bool { isRequestSent && response == .ended }
 
@@ -188,6 +190,8 @@ struct HTTP2StreamTable: ~Copyable {
   private var streams = StreamList<HTTP2Stream>()
   /// The streams that were reset most recently, and how much the peer may still have sent on each before it knew.
   private var resets: [(id: UInt32, allowance: Int)] = []
+  /// By how much the windows of all streams have grown.
+  private var growth = 0
   /// The latest of those that were reset before.
   private var lastForgotten: UInt32 = 0
 
@@ -205,7 +209,19 @@ struct HTTP2StreamTable: ~Copyable {
 
   mutating func append(_ stream: HTTP2Stream) { streams.append(stream, of: stream.id) }
 
-  mutating func remove(at index: Int) { _ = streams.remove(at: index) }
+  mutating func remove(at index: Int) { growth -= streams.remove(at: index).window.growth }
+
+  /// Makes the window of a stream four times as large if its observer keeps up with a large body, as far as it may grow;
+  /// returns by how much.
+  mutating func grow(at index: Int, _ configuration: HTTP2Configuration) -> Int {
+    let target = streams[index].window.target
+    guard streams[index].unconsumed < target / 2 else { return 0 }
+    let limits = (configuration.largestStreamWindow - target, configuration.largestGrowth - growth)
+    let count = max(0, min(3 * target, limits.0, limits.1))
+    streams[index].window.grow(by: count)
+    growth += count
+    return count
+  }
 
   /// Removes a stream that either side has reset: what the peer sends on it is ignored from now on (section 5.1).
   mutating func reset(at index: Int) {

@@ -73,4 +73,35 @@ import Testing
     #expect(connection.load == 0)
     #expect(connection.delivered.isEmpty)
   }
+
+  @Test func `exchanges for which there is no stream begin in order as streams end, or move to another connection`()
+    throws
+  {
+    let connection = try connection()
+    try receive(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 1)]), on: connection)
+    let exchanges = try (0..<4).map { _ in try exchange() }
+    for exchange in exchanges { connection.begin(exchange, whenReady: nil) }
+    write(connection)
+    #expect(connection.load == 4)
+    try receive(HTTP2ServerFrame.head(1, isEnd: true), on: connection)
+    var completed: [SocketExchange] = []
+    while let event = try connection.next(isEmpty: true) {
+      if case .completed(let completion) = event { completed.append(completion.exchange) }
+    }
+    write(connection)
+    try receive(HTTP2ServerFrame.head(3, isEnd: true), on: connection)
+    while let event = try connection.next(isEmpty: true) {
+      if case .completed(let completion) = event { completed.append(completion.exchange) }
+    }
+    #expect(completed.elementsEqual(exchanges.prefix(2)) { $0 === $1 })
+    connection.cancel(exchanges[2])
+    try receive(HTTP2ServerFrame.goAway(3), on: connection)
+    write(connection)
+    var refused: [SocketExchange] = []
+    while let event = try connection.next(isEmpty: true) {
+      if case .lost(let loss, _) = event, loss.isRefused { refused.append(loss.exchange) }
+    }
+    #expect(refused.elementsEqual([exchanges[3]]) { $0 === $1 })
+    #expect(connection.load == 0)
+  }
 }

@@ -160,4 +160,34 @@ import Testing
     }
     #expect(try await server.counts(by: transport).errors == nil)
   }
+
+  @Test func `what waits for a server that takes no streams for now is sent once it does`() async throws {
+    let (hasLimit, mayRaise) = (Monitor(false), DispatchSemaphore(value: 0))
+    let server = try HTTP2ScriptedServer { connection in
+      try connection.send(HTTP2ServerFrame.head(connection.readRequest(), isEnd: true))
+      try connection.send(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 0)]))
+      hasLimit.update { $0 = true }
+      mayRaise.wait()
+      try connection.send(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 100)]))
+      while true { try connection.send(HTTP2ServerFrame.head(connection.readRequest(), isEnd: true)) }
+    }
+    let transport = server.transport {
+      $0.maximumConnectionsPerOrigin = 1
+      $0.refusalBackoff = Backoff(initial: .seconds(60), maximum: .seconds(60), jitter: 0)
+    }
+    let attempts = Monitor(0)
+    var request = try server.request(method: .post, body: Data("x".utf8), timeouts: HTTPTimeouts(total: .seconds(60)))
+    request.onConnected = { _ in attempts.update { $0 += 1 } }
+    _ = try await transport.response(to: request)
+    try await hasLimit.wait(for: "the limit") { $0 }
+    let logs = (0..<20).map { [request] _ in ExchangeLog(transport.send(request)) }
+    try await attempts.wait(for: "an attempt") { $0 > 1 }
+    mayRaise.signal()
+    for log in logs {
+      let entries = try await log.ended()
+      #expect(entries == [.head(200), .completed])
+    }
+    // None was refused and sent again.
+    #expect(attempts.value == 21)
+  }
 }

@@ -3,6 +3,8 @@
 /echo                       sends the body back, as it comes
 /size?count=N               sends N bytes
 /steps?count=N&size=S       sends N pieces of S bytes, each after 10 ms
+/events?count=N             sends N events, one each 10 ms (text/event-stream)
+/multipart?count=N          sends N parts in the same way (multipart/mixed)
 /status?code=C              responds with that status, before the body has come
 /interim                    sends 103 (Early Hints) before its response
 /trailers                   sends trailers behind its body
@@ -172,6 +174,19 @@ class Connection(asyncio.Protocol):
                 for number in range(count):
                     await self.send(stream, b"x" * int(query["size"]), end=number == count - 1)
                     await asyncio.sleep(0.01)
+            case "/events":
+                self.head(stream, **{"content-type": "text/event-stream"})
+                for number in range(count):
+                    await self.send(stream, f"data: {number}\n\n".encode())
+                    await asyncio.sleep(0.01)
+                await self.send(stream, b"", end=True)
+            case "/multipart":
+                self.head(stream, **{"content-type": 'multipart/mixed; boundary="-"'})
+                for number in range(count):
+                    part = f'{{"number":{number}}}'
+                    await self.send(stream, f"\r\n---\r\ncontent-type: application/json\r\n\r\n{part}".encode())
+                    await asyncio.sleep(0.01)
+                await self.send(stream, b"\r\n-----\r\n", end=True)
             case "/status":
                 self.head(stream, code)
                 await self.send(stream, b"early", end=True)
