@@ -256,12 +256,13 @@ extension SocketTransport {
     /// Which requests go through a proxy; by default those that the environment variables specify.
     public var proxy = ProxyConfiguration.environment
 
-    /// The versions of HTTP that requests may be sent in; HTTP/1.1 alone by default. WebSockets always begin with HTTP/1.1
-    /// (RFC 6455, section 4.1), and so does what a proxy passes on in clear text.
+    /// The versions of HTTP that requests may be sent in; by default HTTP/2 where the server of an `https` URL chooses it, and
+    /// otherwise HTTP/1.1. WebSockets always begin with HTTP/1.1 (RFC 6455, section 4.1), and so does what a proxy passes on
+    /// in clear text.
     ///
     /// On a connection in HTTP/2, as many requests are under way as the server allows; where that is not enough, there are
     /// more connections, up to ``maximumConnectionsPerOrigin``.
-    public var httpVersions = HTTPVersions.http1
+    public var httpVersions = HTTPVersions.negotiated
 
     /// When a request that a server has refused more than once, without processing it, is sent again; the first time, it
     /// is at once.

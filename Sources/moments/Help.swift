@@ -28,8 +28,8 @@ enum Help {
       --ca FILE               trust these certificates (PEM) besides the system's
       --cert FILE --key FILE  the client certificate, for servers that ask for one
       --transport NAME        socket (default); urlsession, if that was built in
-      --http VERSION          1.1 (default), or 2: with https if the server chooses
-                              it, with http in any case
+      --http VERSION          1.1, or 2: with https if the server chooses it, with
+                              http in any case (default: 2 with https alone)
       --cache-dir DIR         keep timelines there, and likes that could not be
                               sent, for each user and endpoint
       --policy NAME           where timelines come from; those from the server are

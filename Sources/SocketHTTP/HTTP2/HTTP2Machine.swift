@@ -95,8 +95,7 @@ struct HTTP2Machine: ~Copyable {
     streams.append(
       HTTP2Stream(
         id: id, head, isEnd: isEnd, sendWindow: peer.initialWindow, receiveWindow: configuration.streamWindow))
-    heads.append((id, head, isEnd))
-    writeHeads()
+    if heads.isEmpty, mayWriteHead { write(head, of: id, isEnd: isEnd) } else { heads.append((id, head, isEnd)) }
     if takesNoMore { events.append(.limit(0)) }
     return id
   }
@@ -187,17 +186,18 @@ struct HTTP2Machine: ~Copyable {
     writer.removeFirst(count)
   }
 
-  /// Writes heads, unless something before them was not taken: those that must wait may still be cancelled unseen, which what
-  /// is compressed cannot be.
+  /// Whether all that was offered was taken: what has to wait may still be cancelled unseen, unless it is compressed.
+  private var mayWriteHead: Bool { writer.takenCount >= offeredCount && writer.count < Self.writtenAhead }
+
   private mutating func writeHeads() {
-    while writer.takenCount >= offeredCount, writer.count < Self.writtenAhead, let next = heads.popFirst() {
-      guard let index = streams.index(of: next.stream) else { continue }
-      streams[index].start = writer.writtenCount
-      encoder.encode(next.head)
-      encoder.block.withUnsafeBytes {
-        writer.writeHeaders(next.stream, $0, isEnd: next.isEnd, largestFrame: peer.largestFrame)
-      }
-    }
+    while mayWriteHead, let next = heads.popFirst() { write(next.head, of: next.stream, isEnd: next.isEnd) }
+  }
+
+  private mutating func write(_ head: HTTP2RequestHead, of stream: UInt32, isEnd: Bool) {
+    guard let index = streams.index(of: stream) else { return }
+    streams[index].start = writer.writtenCount
+    encoder.encode(head)
+    encoder.block.withUnsafeBytes { writer.writeHeaders(stream, $0, isEnd: isEnd, largestFrame: peer.largestFrame) }
   }
 
   /// Writes DATA, a frame of each stream in turn that has some and whose windows have room.

@@ -69,7 +69,11 @@ import TransportConformance
     async throws
   {
     let relay = try relay { $0.chosenProtocol = "h2" }
-    let error = await #expect(throws: RequestError.self) { try await transport().response(to: request(relay)) }
+    var configuration = SocketTransport.Configuration()
+    configuration.tls = TLSConfiguration(trust: .only(.bytes(world.authority.certificate)))
+    configuration.httpVersions = .http1
+    let transport = SocketTransport(configuration: configuration)
+    let error = await #expect(throws: RequestError.self) { try await transport.response(to: request(relay)) }
     #expect(error?.kind == .insecure)
     #expect(error?.message.contains("a protocol that was not offered: 'http/1.1' was") == true)
     #expect(server.requests.isEmpty)
