@@ -22,7 +22,10 @@ final class RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Calls a closure with a key's value, under the lock.
   func withValue<Result: Sendable>(of key: Key, _ body: (inout Value) -> Result) -> Result {
     let (result, forgotten) = state.withLock { values -> (Result, [Value]) in
-      if values.use(key), let result = values.modify(key, body) { return (result, []) }
+      if let place = values.place(of: key) {
+        values.use(at: place)
+        if let result = values.modify(at: place, body) { return (result, []) }
+      }
       var value = make()
       let result = body(&value)
       return (result, values.write(value, for: key, cost: 0))

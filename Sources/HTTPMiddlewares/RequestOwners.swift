@@ -1,4 +1,5 @@
 public import HTTPClientCore
+import SystemBase
 
 /// Whose a request is, so that a cache keeps accounts apart, whether or not the server says `Vary`, and limits are
 /// counted for each.
@@ -36,6 +37,21 @@ public struct RequestOwners: Sendable {
 
     init(_ account: String?, _ value: String) {
       self = account.map { .account($0) } ?? .token(value)
+    }
+
+    /// Byte by byte, as they are hashed.
+    static func == (one: TokenOwner, other: TokenOwner) -> Bool {
+      switch (one, other) {
+      case (.account(let one), .account(let other)), (.token(let one), .token(let other)): one.hasBytes(of: other)
+      default: false
+      }
+    }
+
+    /// Takes the end alone: a token may have a kilobyte, and what tells it apart is there, its signature.
+    func hash(into hasher: inout Hasher) {
+      switch self {
+      case .account(let text), .token(let text): for byte in text.utf8.suffix(16) { hasher.combine(byte) }
+      }
     }
 
     var name: String {
@@ -87,6 +103,20 @@ public struct RequestOwners: Sendable {
     self.fieldNames = fieldNames
     self.isNamed = isNamed
     self.owner = owner
+  }
+}
+
+extension String {
+  fileprivate func hasBytes(of other: String) -> Bool {
+    let result = utf8.withContiguousStorageIfAvailable { own in
+      other.utf8.withContiguousStorageIfAvailable { others in
+        guard own.count == others.count, let start = own.baseAddress, let othersStart = others.baseAddress else {
+          return own.count == others.count
+        }
+        return memcmp(start, othersStart, own.count) == 0
+      }
+    }
+    return (result ?? nil) ?? utf8.elementsEqual(other.utf8)
   }
 }
 

@@ -33,4 +33,14 @@ struct OriginTableTests {
     #expect(budget.withdraw(for: origins[0]))
     #expect(!budget.withdraw(for: origins[1024]))
   }
+
+  @Test func `owners are told apart by all of their tokens, not by the ends alone`() {
+    let end = String(repeating: "x", count: 100)
+    let owners: [RequestOwners.TokenOwner] = [
+      .token("a\(end)"), .token("b\(end)"), .token(end), .token(""), .account("a\(end)"),
+    ]
+    let table = RecentTable<RequestOwners.TokenOwner, Int> { 0 }
+    for _ in 0..<2 { for (number, owner) in owners.enumerated() { table.withValue(of: owner) { $0 += number } } }
+    #expect(owners.map { owner in table.withValue(of: owner) { $0 } } == [0, 2, 4, 6, 8])
+  }
 }

@@ -107,7 +107,12 @@ package struct LRUCache<Key: Hashable, Value> {
   /// Changes a value in place, without counting it as used; `nil` if there is none.
   @discardableResult @inlinable
   package mutating func modify<Result>(_ key: Key, _ change: (inout Value) -> Result) -> Result? {
-    guard let place = places[key], var value = nodes[place].value.take() else { return nil }
+    places[key].flatMap { modify(at: $0, change) }
+  }
+
+  /// Changes the value at a place in the same way.
+  @inlinable package mutating func modify<Result>(at place: Int, _ change: (inout Value) -> Result) -> Result? {
+    guard var value = nodes[place].value.take() else { return nil }
     defer { nodes[place].value = value }
     return change(&value)
   }
