@@ -9,7 +9,7 @@ struct HTTP2Configuration: Sendable {
 
   /// How large the window of a stream becomes whose observer reads a large body, so that a round trip does not limit its rate, and by
   /// how much those of all streams may have grown together.
-  var largestStreamWindow = 16 << 20
+  var largestStreamWindow = 32 << 20
   var largestGrowth = 32 << 20
 
   /// The size of the table by which the server compresses heads.
