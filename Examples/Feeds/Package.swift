@@ -5,17 +5,13 @@ import PackageDescription
 let package = Package(
   name: "Feeds",
   products: [.library(name: "Feeds", targets: ["Feeds"])],
-  dependencies: [
-    .package(name: "MomentsSDK", path: "../.."),
-    .package(url: "https://github.com/CoreOffice/XMLCoder.git", exact: "0.18.2"),
-  ],
+  dependencies: [.package(name: "MomentsSDK", path: "../..")],
   targets: [
     .target(
       name: "Feeds",
       dependencies: [
         .product(name: "GraphQLClient", package: "MomentsSDK"),
         .product(name: "HTTPClientCore", package: "MomentsSDK"),
-        .product(name: "XMLCoder", package: "XMLCoder"),
       ]),
     .testTarget(
       name: "FeedsTests",
@@ -23,6 +19,7 @@ let package = Package(
         "Feeds",
         .product(name: "GraphQLClient", package: "MomentsSDK"),
         .product(name: "HTTPClientCore", package: "MomentsSDK"),
+        .product(name: "StrictJSON", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
   ]

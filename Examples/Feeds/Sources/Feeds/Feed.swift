@@ -1,12 +1,14 @@
 public import Foundation
+import GraphQLClient
 
 /// A feed of news, in RSS 2.0 or Atom (RFC 4287).
 public struct Feed: Hashable, Sendable {
   /// One piece of news.
   public struct Entry: Hashable, Sendable {
-    /// What distinguishes it from all others: Atom's `id`; RSS's `guid`, or else its link.
+    /// What distinguishes it from all others: Atom's `id`, RSS's `guid`; without that its link, and without a link its
+    /// title.
     public let id: String
-    /// The title; empty if it has none.
+    /// The title as plain text; empty if it has none.
     public let title: String
     /// The address of its page.
     public let link: String?
@@ -26,70 +28,74 @@ public struct Feed: Hashable, Sendable {
   }
 }
 
-extension Feed: Decodable {
-  private enum CodingKeys: String, CodingKey {
-    case channel, title, entry
-  }
-
-  /// Reads a feed from its root: RSS has a `channel` there; what has none is read as Atom.
-  public init(from decoder: any Decoder) throws {
-    let root = try decoder.container(keyedBy: CodingKeys.self)
-    if let channel = try root.decodeIfPresent(RSSChannel.self, forKey: .channel) {
-      title = channel.title
-      entries = channel.item.compactMap { item in
-        guard let id = item.guid ?? item.link else { return nil }
-        return Entry(
-          id: id, title: item.title ?? "", link: item.link, date: item.pubDate.flatMap { Date(rfc822: $0) })
+extension Feed {
+  /// Reads a feed from its root element. Links that are relative are of `address`, if that is known. Throws if
+  /// the root is neither RSS's nor Atom's, or the title is missing.
+  init(_ root: XMLTree, at address: URL?) throws(DecodingFailure) {
+    let base = root.base(in: address)
+    if root.name == "rss", root.namespace.isEmpty, let channel = root.child("channel") {
+      guard let title = channel.child("title")?.text else {
+        throw DecodingFailure(path: "title", reason: "a value is missing")
       }
+      let channelBase = channel.base(in: base)
+      self.init(title: title, entries: channel.children("item").compactMap { Entry(item: $0, in: channelBase) })
+    } else if root.name == "feed", ["", "http://www.w3.org/2005/Atom"].contains(root.namespace) {
+      guard let title = root.child("title")?.plainText else {
+        throw DecodingFailure(path: "title", reason: "a value is missing")
+      }
+      self.init(title: title, entries: root.children("entry").compactMap { Entry(entry: $0, in: base) })
     } else {
-      title = try root.decode(String.self, forKey: .title)
-      entries = try root.decode([AtomEntry].self, forKey: .entry).map { entry in
-        let link = entry.link.first { $0.rel ?? "alternate" == "alternate" }
-        return Entry(id: entry.id, title: entry.title, link: link?.href, date: Date(rfc3339: entry.updated))
-      }
+      throw DecodingFailure(path: "", reason: "expected RSS 2.0 or Atom, found <\(root.name)>")
     }
   }
 }
 
-private struct RSSChannel: Decodable {
-  struct Item: Decodable {
-    let guid: String?
-    let title: String?
-    let link: String?
-    let pubDate: String?
+extension Feed.Entry {
+  /// Reads an item of RSS; `nil` for one without anything to tell it by.
+  fileprivate init?(item: XMLTree, in base: URL?) {
+    let link = item.text(of: "link").map { item.address($0, in: base) }
+    guard let id = item.text(of: "guid") ?? link ?? item.text(of: "title") ?? item.text(of: "description") else {
+      return nil
+    }
+    self.init(
+      id: id, title: item.text(of: "title") ?? "", link: link,
+      date: item.text(of: "pubDate").flatMap { Date(rfc822: $0) })
   }
 
-  let title: String
-  let item: [Item]
+  /// Reads an entry of Atom; `nil` for one without anything to tell it by.
+  fileprivate init?(entry: XMLTree, in base: URL?) {
+    let base = entry.base(in: base)
+    let alternate = entry.children("link").first { $0.attributes["rel"] ?? "alternate" == "alternate" }
+    let link = alternate.flatMap { link in link.attributes["href"].map { link.address($0, in: base) } }
+    let title = entry.child("title")?.plainText ?? ""
+    guard let id = entry.text(of: "id") ?? link ?? (title.isEmpty ? nil : title) else { return nil }
+    let date = entry.text(of: "updated") ?? entry.text(of: "published")
+    self.init(id: id, title: title, link: link, date: date.flatMap { Date(rfc3339: $0) })
+  }
 }
 
-private struct AtomEntry: Decodable {
-  struct Link: Decodable {
-    let href: String
-    let rel: String?
+extension XMLTree {
+  /// What the addresses in the element are relative to (XML Base).
+  fileprivate func base(in outer: URL?) -> URL? {
+    guard let base = attributes["xml:base"] else { return outer }
+    return URL(string: base, relativeTo: outer)?.absoluteURL
   }
 
-  let id: String
-  let title: String
-  let updated: String
-  let link: [Link]
+  /// An address in the element, made absolute if it can be.
+  fileprivate func address(_ text: String, in outer: URL?) -> String {
+    resolve(text, relativeTo: base(in: outer))
+  }
+
+  /// A text construct of Atom (RFC 4287, section 3.1) without its markup: of HTML, which is escaped, and of XHTML.
+  fileprivate var plainText: String {
+    guard attributes["type"] == "html" else { return text }
+    return text.replacing(/<[^>]*>/, with: "").unescapedHTML
+  }
 }
 
-extension Date {
-  /// A date of RSS, such as `Wed, 02 Oct 2002 13:00:00 GMT`.
-  fileprivate init?(rfc822 text: String) {
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-    guard let date = formatter.date(from: text) else { return nil }
-    self = date
-  }
-
-  /// A date of Atom, such as `2003-12-13T18:30:02Z`.
-  fileprivate init?(rfc3339 text: String) {
-    let whole = try? Date(text, strategy: .iso8601)
-    let parsed = try? whole ?? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-    guard let parsed else { return nil }
-    self = parsed
-  }
+/// An address in a document, made absolute if the document's own is known.
+func resolve(_ address: String, relativeTo base: URL?) -> String {
+  let address = address.trimmingCharacters(in: .whitespacesAndNewlines)
+  guard let base else { return address }
+  return URL(string: address, relativeTo: base)?.absoluteString ?? address
 }

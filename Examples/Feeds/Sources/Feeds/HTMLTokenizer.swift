@@ -5,16 +5,23 @@ struct HTMLTokenizer {
   /// A start tag. Names are in small letters; of attributes of one name the first counts.
   struct StartTag {
     let name: String
-    fileprivate(set) var attributes: [(name: String, value: String)] = []
+    fileprivate(set) var attributes: [(name: String, value: ArraySlice<UInt8>)] = []
 
-    subscript(name: String) -> String? { attributes.first { $0.name == name }?.value }
+    /// The value of an attribute; `nil` also for one over the limit, such as an image in a `data:` URL.
+    subscript(name: String) -> String? {
+      guard let value = attributes.first(where: { $0.name == name })?.value, value.count <= HTMLTokenizer.valueLimit
+      else {
+        return nil
+      }
+      return String(decoding: value, as: UTF8.self).unescapedHTML
+    }
   }
 
   /// How many tags a page may have.
   static let tagLimit = 100_000
   /// How many attributes a tag may have.
   static let attributeLimit = 128
-  /// How many bytes the name or the value of an attribute may have.
+  /// How many bytes a name may have, and a value that is read.
   static let valueLimit = 16_384
 
   /// The text in the element of the last tag, if the element can have no other elements, as `title`.
@@ -52,38 +59,38 @@ struct HTMLTokenizer {
   }
 
   private mutating func startTag() throws(DocumentRefusal) -> StartTag {
-    var tag = StartTag(name: string(try take { !$0.isSpace && $0 != "/" && $0 != ">" }).lowercased())
+    var tag = StartTag(name: string(try takeName { !$0.isSpace && $0 != "/" && $0 != ">" }).lowercased())
     while true {
       _ = skip { $0.isSpace || $0 == "/" }
       guard !cursor.rest.isEmpty, !cursor.take(">") else { return tag }
       var isFirst = true
-      let name = try take { byte in
+      let name = try takeName { byte in
         defer { isFirst = false }
         return !byte.isSpace && byte != "/" && byte != ">" && (byte != "=" || isFirst)
       }
       _ = skip { $0.isSpace }
-      let value = cursor.take("=") ? try attributeValue() : []
+      let value = cursor.take("=") ? attributeValue() : []
       guard tag.attributes.count < Self.attributeLimit else {
         throw DocumentRefusal("A tag has over \(Self.attributeLimit) attributes.")
       }
-      tag.attributes.append((string(name).lowercased(), string(value).unescapedHTML))
+      tag.attributes.append((string(name).lowercased(), value))
     }
   }
 
-  private mutating func attributeValue() throws(DocumentRefusal) -> ArraySlice<UInt8> {
+  private mutating func attributeValue() -> ArraySlice<UInt8> {
     _ = skip { $0.isSpace }
     for (quote, byte) in [("\"", "\""), ("'", "'")] as [(StaticString, Unicode.Scalar)] where cursor.take(quote) {
       defer { _ = cursor.take(quote) }
-      return try take { $0 != byte }
+      return skip { $0 != byte }
     }
-    return try take { !$0.isSpace && $0 != ">" }
+    return skip { !$0.isSpace && $0 != ">" }
   }
 
   /// Takes the content of elements in which a `<` begins no tag.
   private mutating func takeText(of tag: StartTag) {
     switch tag.name {
     case "title":
-      text = string(cursor.skip(past: "</title", ignoringCase: true).prefix(Self.valueLimit)).unescapedHTML
+      text = String(string(cursor.skip(past: "</title", ignoringCase: true)).prefix(Self.valueLimit)).unescapedHTML
         .split(whereSeparator: \.isWhitespace).joined(separator: " ")
     case "textarea": cursor.skip(past: "</textarea", ignoringCase: true)
     case "script": cursor.skip(past: "</script", ignoringCase: true)
@@ -96,12 +103,12 @@ struct HTMLTokenizer {
     }
   }
 
-  private mutating func take(while isPart: (Unicode.Scalar) -> Bool) throws(DocumentRefusal) -> ArraySlice<UInt8> {
-    let taken = skip(while: isPart)
-    guard taken.count <= Self.valueLimit else {
-      throw DocumentRefusal("An attribute has over \(Self.valueLimit) bytes.")
-    }
-    return taken
+  private mutating func takeName(
+    while isPart: (Unicode.Scalar) -> Bool
+  ) throws(DocumentRefusal) -> ArraySlice<UInt8> {
+    let name = skip(while: isPart)
+    guard name.count <= Self.valueLimit else { throw DocumentRefusal("A name has over \(Self.valueLimit) bytes.") }
+    return name
   }
 
   private mutating func skip(while isPart: (Unicode.Scalar) -> Bool) -> ArraySlice<UInt8> {
@@ -117,7 +124,7 @@ extension Unicode.Scalar {
 
 extension String {
   /// The text with its character references replaced: those by number, and the five that XML has, too.
-  fileprivate var unescapedHTML: String {
+  var unescapedHTML: String {
     var (text, rest) = ("", self[...])
     while let start = rest.firstIndex(of: "&") {
       text += rest[..<start]

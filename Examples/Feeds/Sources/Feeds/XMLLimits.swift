@@ -9,8 +9,10 @@ struct XMLLimits {
   var depth = 64
   /// How many elements there may be.
   var elements = 100_000
-  /// How many bytes a tag may have, with its attributes.
-  var tagLength = 16_384
+  /// How many bytes a tag may have, with its attributes: an image in a `data:` URL may be one.
+  var tagLength = 262_144
+  /// How many attributes a tag may have.
+  var attributes = 128
 
   /// Throws a ``DocumentRefusal`` for a document that does not keep within the limits.
   func check(_ document: ByteCursor) throws(DocumentRefusal) {
@@ -34,6 +36,9 @@ struct XMLLimits {
           depth -= 1
         } else {
           elements += 1
+          guard tag.attributeCount <= attributes else {
+            throw DocumentRefusal("A tag has over \(attributes) attributes.")
+          }
           guard elements <= self.elements else { throw DocumentRefusal("It has over \(self.elements) elements.") }
           if tag.last != UInt8(ascii: "/") { depth += 1 }
           guard depth <= self.depth else {
@@ -48,6 +53,22 @@ struct XMLLimits {
   private func checkEncoding(_ instruction: ArraySlice<UInt8>) throws(DocumentRefusal) {
     let text = String(decoding: instruction.prefix(256), as: UTF8.self)
     guard text.hasPrefix("xml "), let encoding = text.firstMatch(of: /encoding\s*=\s*["']([^"']*)/) else { return }
-    guard encoding.1.lowercased() == "utf-8" else { throw DocumentRefusal("It is not UTF-8.") }
+    try Charset.check(String(encoding.1))
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// How many attributes a tag has: the `=` that are not in quotes.
+  fileprivate var attributeCount: Int {
+    var (count, quote) = (0, UInt8?.none)
+    for byte in self {
+      switch byte {
+      case quote: quote = nil
+      case UInt8(ascii: "\""), UInt8(ascii: "'"): quote = quote ?? byte
+      case UInt8(ascii: "=") where quote == nil: count += 1
+      default: break
+      }
+    }
+    return count
   }
 }
