@@ -40,6 +40,7 @@ let package = Package(
         .product(name: "GraphQLSchema", package: "MomentsSDK"),
         .product(name: "GraphQLTesting", package: "MomentsSDK"),
         .product(name: "HTTPClientCore", package: "MomentsSDK"),
+        .product(name: "Stores", package: "MomentsSDK"),
         .product(name: "StrictJSON", package: "MomentsSDK"),
       ],
       exclude: ["Cassettes"]),

@@ -1,8 +1,8 @@
 package import Foundation
 package import GraphQLClient
 
-/// An issue, as a list shows it: flat, where GitHub nests.
-package struct Issue: Encodable, Hashable, Sendable, Identifiable {
+/// An issue: flat, where GitHub nests. It decodes what it encodes, so a `DiskCache` can keep it.
+package struct Issue: Codable, Hashable, Sendable, Identifiable {
   /// The number, which is unique in its repository.
   package let number: Int
   /// The title.
@@ -17,15 +17,20 @@ package struct Issue: Encodable, Hashable, Sendable, Identifiable {
   package let labels: [String]
   /// How many comments it has.
   package let comments: Int
+  /// The address of its page; `nil` in a list, which does not fetch it.
+  package let url: String?
+  /// Its text; `nil` in a list, which does not fetch it.
+  package let text: String?
 
   /// The number.
   package var id: Int { number }
 
-  /// Takes what the fragment selects.
-  package init(_ fields: IssueFields) {
+  /// Takes what the fragment selects, and what only a single issue has.
+  package init(_ fields: IssueFields, url: String? = nil, text: String? = nil) {
     (number, title, state, createdAt) = (fields.number, fields.title, fields.state, fields.createdAt)
     author = fields.author?.login
     labels = fields.labels?.nodes?.compactMap { $0?.name } ?? []
     comments = fields.comments.totalCount
+    (self.url, self.text) = (url, text)
   }
 }

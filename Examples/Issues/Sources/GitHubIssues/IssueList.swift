@@ -22,7 +22,7 @@ extension APIClient {
         guard let issues = data.repository?.issues else { return Page([], next: nil) }
         total.store(issues.totalCount, ordering: .relaxed)
         return Page(
-          (issues.nodes ?? []).compactMap { $0.map(Issue.init) }, hasNextPage: issues.pageInfo.hasNextPage,
+          (issues.nodes ?? []).compactMap { $0.map { Issue($0) } }, hasNextPage: issues.pageInfo.hasNextPage,
           endCursor: issues.pageInfo.endCursor)
       }
     }

@@ -23,7 +23,26 @@ protocol APICommand: AsyncParsableCommand {
 
 extension APICommand {
   func run() async throws {
-    try await run(on: api.client(), to: .standard)
+    try await run(on: api.client(), token: APIOptions.environmentToken, to: .standard)
+  }
+
+  /// Does what the command does; if the API refuses the token, or that there is none, the error says how to set one.
+  func run(on client: APIClient, token: String?, to output: Output) async throws {
+    do {
+      try await run(on: client, to: output)
+    } catch let error as RequestError where error.isUnauthenticated {
+      throw TokenRefusal(isMissing: token == nil)
+    }
+  }
+}
+
+/// The API wants another token.
+struct TokenRefusal: Error, CustomStringConvertible {
+  let isMissing: Bool
+
+  var description: String {
+    (isMissing ? "The API wants a token" : "The API has refused the token in GITHUB_TOKEN")
+      + ": make one at https://github.com/settings/tokens, and set GITHUB_TOKEN to it."
   }
 }
 
@@ -38,9 +57,16 @@ struct APIOptions: ParsableArguments {
   @Option(help: "The address of the API, for GitHub Enterprise.")
   var endpoint = "https://api.github.com/graphql"
 
-  /// A client with retries, deadlines and rate limits, and the token of the environment, if there is one.
+  /// The token of the environment; `nil` if there is none, or an empty one.
+  static var environmentToken: String? { token(in: ProcessInfo.processInfo.environment) }
+
+  static func token(in environment: [String: String]) -> String? {
+    environment["GITHUB_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// A client with retries, deadlines and rate limits, and a token, if there is one.
   func client(
-    transport: some HTTPTransport = .platform(), token: String? = ProcessInfo.processInfo.environment["GITHUB_TOKEN"]
+    transport: some HTTPTransport = .platform(), token: String? = environmentToken
   ) throws -> APIClient {
     guard let url = URL(string: endpoint) else { throw ValidationError("'\(endpoint)' is not a URL.") }
     var client = try APIClient(baseURL: url, transport: transport, middlewares: .standard())

@@ -18,7 +18,7 @@ struct Show: APICommand {
     guard let shown = data.repository?.issue else {
       throw ValidationError("\(api.repository) has no issue \(number).")
     }
-    let issue = Issue(shown.issueFields)
+    let issue = Issue(shown.issueFields, url: shown.url, text: shown.bodyText)
     guard !api.json else { return try output.print(json: issue) }
     output.print(issue.line)
     output.print(shown.url.sanitized(upTo: 500))

@@ -7,6 +7,7 @@ import GraphQLGeneration
 import GraphQLSchema
 import GraphQLTesting
 import HTTPClientCore
+import Stores
 import StrictJSON
 import Synchronization
 import Testing
@@ -22,11 +23,13 @@ final class Printed: Sendable {
 }
 
 /// Runs a command line on a transport, and returns what it prints.
-func output(of arguments: [String], on transport: some HTTPTransport) async throws -> String {
+func output(
+  of arguments: [String], on transport: some HTTPTransport,
+  token: String? = APIOptions.environmentToken ?? "made-up-token"
+) async throws -> String {
   let printed = Printed()
   let command = try #require(try Issues.parseAsRoot(arguments) as? any APICommand)
-  let token = ProcessInfo.processInfo.environment["GITHUB_TOKEN"] ?? "made-up-token"
-  try await command.run(on: command.api.client(transport: transport, token: token), to: printed.output)
+  try await command.run(on: command.api.client(transport: transport, token: token), token: token, to: printed.output)
   return printed.value
 }
 
@@ -111,6 +114,44 @@ private func server(issues count: Int) throws -> TestServer {
     }
   }
 
+  @Test func `an issue as JSON has all that its text shows`() async throws {
+    let server = try server(issues: 1)
+    try server.resolve("Issue.bodyText") { _ in "It is empty." }
+    let json = try JSONValue(json: try await output(of: ["show", "a/b", "1", "--json"], on: server))
+    #expect(json["text"] == "It is empty.")
+    #expect(json["url"] == "https://github.example/issues/1")
+    #expect(json["title"] != nil)
+  }
+
+  @Test func `a refused token, and a missing one, are errors that name GITHUB_TOKEN`() async throws {
+    for (token, reason) in [("expired-token", "refused the token in GITHUB_TOKEN"), (nil, "set GITHUB_TOKEN to it")] {
+      let transport = ScriptedTransport()
+      transport.expect(.any, .json(#"{"message": "Bad credentials"}"#, status: 401))
+      let error = await #expect(throws: TokenRefusal.self) {
+        try await output(of: ["list", "a/b"], on: transport, token: token)
+      }
+      #expect(error?.description.contains(reason) == true)
+      #expect((transport.requests.first?.headers["Authorization"] == nil) == (token == nil))
+    }
+  }
+
+  @Test func `an empty token is none`() {
+    #expect(APIOptions.token(in: ["GITHUB_TOKEN": ""]) == nil)
+    #expect(APIOptions.token(in: ["GITHUB_TOKEN": "t"]) == "t")
+  }
+
+  @Test func `an issue is read back from a cache on disk`() throws {
+    let fields = IssueFields(
+      number: 1, title: "Tea", state: .known(.open), createdAt: Date(timeIntervalSince1970: 1_700_000_000.5),
+      author: .init(login: "wei"), labels: .init(nodes: [.init(name: "bug")]), comments: .init(totalCount: 2))
+    let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let issue = GitHubIssues.Issue(fields, url: "https://github.example/issues/1", text: "It is empty.")
+    let cache = try DiskCache<Int, GitHubIssues.Issue>(folder: directory)
+    try cache.write(StoredValue(issue, writtenAt: .now()), for: 1)
+    #expect(try cache.read(1)?.value == issue)
+  }
+
   @Test(arguments: [
     (["list", "swift"], "'swift' is not OWNER/NAME."), (["list", "a/b", "--limit", "0"], "--limit is at least 1."),
     (["list", "a/b", "--state", "done"], "'done' is invalid"),
@@ -118,6 +159,22 @@ private func server(issues count: Int) throws -> TestServer {
   ]) func `wrong usage is refused with what is wrong`(arguments: [String], message: String) {
     let error = #expect(throws: (any Error).self) { try Issues.parseAsRoot(arguments) }
     #expect(error.map { Issues.fullMessage(for: $0).contains(message) } == true)
+  }
+
+  @Test func `the README's commands are command lines of the tool`() throws {
+    let readme = try String(contentsOf: folder.appending(path: "../../README.md"), encoding: .utf8)
+    let lines = readme.matches(of: /(?m)^    swift run issues ([^>#\n]*)/).map {
+      $0.1.split(separator: " ").map(String.init)
+    }
+    #expect(lines.count == 3)
+    for line in lines {
+      do {
+        _ = try Issues.parseAsRoot(line)
+      } catch {
+        // A completion script ends parsing, too.
+        #expect(Issues.exitCode(for: error) == .success, "\(line): \(Issues.message(for: error))")
+      }
+    }
   }
 
   @Test(arguments: [CompletionShell.bash, .zsh, .fish])
@@ -129,7 +186,7 @@ private func server(issues count: Int) throws -> TestServer {
   @Test func `text of others cannot control the terminal`() {
     let fields = IssueFields(
       number: 1, title: "\u{1B}[2J", state: .known(.open), createdAt: .now, comments: .init(totalCount: 0))
-    #expect(Issue(fields).line == "#1  \\u{1B}[2J  ghost, 0 comments")
+    #expect(GitHubIssues.Issue(fields).line == "#1  \\u{1B}[2J  ghost, 0 comments")
   }
 
   @Test(arguments: [
