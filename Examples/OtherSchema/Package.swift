@@ -15,7 +15,13 @@ let package = Package(
       ]),
     .target(name: "JSON"),
     .target(name: "Models"),
-    .target(name: "Networking", dependencies: ["Models", .product(name: "GraphQLClient", package: "MomentsSDK")]),
+    .target(
+      name: "Networking",
+      dependencies: [
+        "Models",
+        .product(name: "GraphQLClient", package: "MomentsSDK"), .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "StrictJSON", package: "MomentsSDK"),
+      ]),
     .target(
       name: "Repository",
       dependencies: [

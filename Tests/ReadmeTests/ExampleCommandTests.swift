@@ -1,0 +1,165 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The commands in the READMEs of the examples. Those that are cheap run as they stand, by the tests of the examples
+/// (`Examples/NginxCache`, `Examples/Issues`) or here; of the others, the programs and files are there.
+@Suite("The commands of the examples")
+struct ExampleCommandTests {
+  private static let folders: [URL] = {
+    let examples = RepositoryLayout.root.appending(path: "Examples")
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: examples.path)) ?? []
+    return names.sorted().map { examples.appending(path: $0) }.filter { isFile($0.appending(path: "Package.swift")) }
+  }()
+
+  private static func isFile(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.path) }
+
+  private static func text(_ url: URL) throws -> String { try String(contentsOf: url, encoding: .utf8) }
+
+  /// The lines of a README's blocks for the shell, and of those that are indented, without comments.
+  private static func commands(of folder: URL) throws -> [String] {
+    let readme = try text(folder.appending(path: "README.md"))
+    let blocks = readme.matches(of: /(?ms)^```sh\n(.*?)^```/).flatMap { $0.1.split(separator: "\n") }
+    let indented = readme.replacing(/(?ms)^```.*?^```/, with: "").matches(of: /(?m)^ {4}(\S.*)$/).map(\.1)
+    return (blocks + indented).map { $0.replacing(/(^|\s)#.*$/, with: "").trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty }
+  }
+
+  @Test func `each example has a README with commands`() throws {
+    #expect(Self.folders.count > 10)
+    for folder in Self.folders { #expect(try !Self.commands(of: folder).isEmpty, "\(folder.lastPathComponent)") }
+  }
+
+  @Test func `each command names a package, a program and files that are there`() throws {
+    for folder in Self.folders {
+      for command in try Self.commands(of: folder) {
+        let problem = try Self.problem(with: command, in: folder)
+        #expect(problem == nil, "\(folder.lastPathComponent): \(command)")
+      }
+    }
+  }
+
+  @Test func `what is wrong with a command is found`() throws {
+    let server = RepositoryLayout.root.appending(path: "Examples/TimelineServer")
+    for (command, problem) in [
+      "swift run": "two programs, and none is named", "swift run TimelineServers": "no program TimelineServers",
+      "swift test --package-path Examples/None": "no package Examples/None", "./started": "no file ./started",
+      "Scripts/none a": "no file Scripts/none", "make": "no known command",
+    ] { #expect(try Self.problem(with: command, in: server) == problem) }
+    for command in ["swift run TimelineServer --help", "X=1 ./measure &", "swift build -c release && ./measure a"] {
+      #expect(try Self.problem(with: command, in: server) == nil)
+    }
+  }
+
+  @Test func `the steps of OtherSchema lead from a schema to a session`() async throws {
+    let example = RepositoryLayout.root.appending(path: "Examples/OtherSchema")
+    try await inFolder { folder in
+      try FileManager.default.copyItem(at: example.appending(path: "Sources"), to: folder.appending(path: "Sources"))
+      let schema = "schema.graphql"
+      try FileManager.default.copyItem(at: example.appending(path: schema), to: folder.appending(path: schema))
+      let readme = try Self.text(example.appending(path: "README.md"))
+      let operation = String(try #require(readme.firstMatch(of: /(?ms)^```graphql\n(.*?)^```/)).1)
+      let operations = folder.appending(path: "Operations")
+      try FileManager.default.createDirectory(at: operations, withIntermediateDirectories: true)
+      try operation.write(to: operations.appending(path: "CheapestBooks.graphql"), atomically: true, encoding: .utf8)
+      // `swift run` builds first, which the tests have done.
+      let graphql = try RepositoryLayout.executable("graphql").path
+      let server = try await BFFServer.shared()
+      let commands = try Self.commands(of: example).filter { $0.contains(" graphql ") }.map {
+        $0.replacing("swift run --package-path ../.. graphql", with: "'\(graphql)'")
+          .replacing("https://books.example/graphql", with: server.graphqlURL.absoluteString)
+      }
+      #expect(commands.count == 3)
+      let end = try await Self.shell(commands, in: folder)
+      #expect(end.exitCode == 0, "\(end)")
+      for file in ["yours.graphql", "Sources/Networking/CheapestBooks.graphql.swift"] {
+        #expect(Self.isFile(folder.appending(path: file)), "\(file)")
+      }
+    }
+  }
+
+  @Test(arguments: ["moments", "graphql"])
+  func `completions and man pages are installed by the commands that the README of a command shows`(
+    name: String
+  ) async throws {
+    let sources = RepositoryLayout.root.appending(path: "Sources/\(name)")
+    let commands = try Self.commands(of: sources).drop { !$0.hasPrefix("Scripts/completions") }
+    #expect(commands.count == 5)
+    try await inFolder { folder in
+      let programs = folder.appending(path: ".build/debug")
+      try FileManager.default.createDirectory(at: programs, withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        at: programs.appending(path: name), withDestinationURL: RepositoryLayout.executable(name))
+      try FileManager.default.createSymbolicLink(
+        at: folder.appending(path: "Scripts"), withDestinationURL: RepositoryLayout.root.appending(path: "Scripts"))
+      let end = try await Self.shell(Array(commands), in: folder)
+      #expect(end.exitCode == 0, "\(end)")
+      for file in [
+        ".local/share/bash-completion/completions/\(name)", ".zsh/completions/_\(name)",
+        ".config/fish/completions/\(name).fish", ".local/share/man/man1/\(name).1",
+      ] { #expect(Self.isFile(folder.appending(path: file)), "\(file)") }
+    }
+  }
+
+  /// Runs commands by a shell in a folder, which is also the home folder, up to the first that fails.
+  private static func shell(_ commands: [String], in folder: URL) async throws -> ChildProcess.State {
+    let script = (["set -e", "cd '\(folder.path)'"] + commands).joined(separator: "\n")
+    return try await ChildProcess.run(
+      URL(filePath: "/bin/sh"), ["-c", script], environment: ["HOME": folder.path])
+  }
+
+  private func inFolder(_ body: (URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "commands-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder)
+  }
+
+  /// What is wrong with a command that stands in the README of a folder.
+  private static func problem(with command: String, in folder: URL) throws -> String? {
+    for part in command.split(separator: "&&") {
+      let isSetting = /[A-Z_]+=.*/
+      var words = part.split(separator: " ").filter { $0 != "&" }.map(String.init)
+      if words.first == "export" { continue }
+      while let word = words.first, word.wholeMatch(of: isSetting) != nil { words.removeFirst() }
+      guard let program = words.first else { continue }
+      if program == "swift" {
+        if let problem = try problem(withSwift: Array(words.dropFirst()), in: folder) { return problem }
+      } else if program.hasPrefix("./") || program.hasPrefix("Scripts/") {
+        guard isExecutable(program, in: folder) else { return "no file \(program)" }
+      } else if program == ".venv/bin/python" {
+        guard words.count > 1, isFile(RepositoryLayout.root.appending(path: words[1])) else { return "no file" }
+      } else if program == "protoc" {
+        guard words.count > 1, isFile(folder.appending(path: words[1])) else { return "no file" }
+      } else {
+        return "no known command"
+      }
+    }
+    return nil
+  }
+
+  private static func isExecutable(_ path: String, in folder: URL) -> Bool {
+    let base = path.hasPrefix("./") ? folder : RepositoryLayout.root
+    return FileManager.default.isExecutableFile(atPath: base.appending(path: path).path)
+  }
+
+  private static func problem(withSwift words: [String], in folder: URL) throws -> String? {
+    var (words, folder) = (words, folder)
+    let verb = words.isEmpty ? "" : words.removeFirst()
+    if let option = words.firstIndex(of: "--package-path"), option + 1 < words.count {
+      let path = words[option + 1]
+      let base = path.hasPrefix(".") ? folder : RepositoryLayout.root
+      folder = base.appending(path: path).standardizedFileURL
+      guard isFile(folder.appending(path: "Package.swift")) else { return "no package \(path)" }
+      words.removeSubrange(option...option + 1)
+    }
+    guard ["build", "test", "run", "package"].contains(verb) else { return "no command swift \(verb)" }
+    guard verb == "run" else { return nil }
+    let manifest = try text(folder.appending(path: "Package.swift"))
+    let programs = manifest.matches(of: /\.executableTarget\(\s*name: "([^"]+)"/).map { String($0.1) }
+    guard let name = words.first(where: { !$0.hasPrefix("-") }) else {
+      return programs.count == 1 ? nil : "two programs, and none is named"
+    }
+    return programs.contains(name) ? nil : "no program \(name)"
+  }
+}
