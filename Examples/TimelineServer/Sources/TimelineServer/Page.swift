@@ -10,64 +10,135 @@ let page = """
     body { font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 0 auto; padding: 1.5rem 1rem; }
     header { display: flex; align-items: baseline; gap: 1rem; border-bottom: 1px solid var(--line); }
     h1 { font-size: 1.5rem; margin: 0 auto 0 0; }
-    #state::before { content: "\\25CF "; color: #2b8a3e; }
-    #state.offline::before { color: #e8590c; }
+    #state::before { content: "\\25CF "; color: #e8590c; }
+    #state.live::before { color: #2b8a3e; }
+    #problem { color: #e8590c; }
     ol { list-style: none; padding: 0; }
     li { display: grid; grid-template-columns: 1fr auto; gap: 0 1rem; padding: .75rem 0; border-bottom: 1px solid var(--line); }
-    li b { font-weight: 600; } li p { margin: 0; grid-column: 1; overflow-wrap: anywhere; }
-    button { grid-area: 1 / 2 / 3; font: inherit; align-self: center; background: none; border: 1px solid var(--line);
-      border-radius: 1rem; padding: .1rem .8rem; cursor: pointer; }
-    button.mine { color: var(--accent); border-color: currentColor; }
-    small { color: #888; }
+    li b { font-weight: 600; } li p, li div { margin: 0; grid-column: 1; overflow-wrap: anywhere; }
+    li img { height: 6rem; margin: .25rem .25rem 0 0; }
+    button { font: inherit; background: none; border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .8rem;
+      cursor: pointer; }
+    li button { grid-area: 1 / 2 / 3; align-self: center; }
+    button[aria-pressed=true] { color: var(--accent); border-color: currentColor; }
+    small, time { color: #888; } time { font-size: .8rem; margin-left: .5rem; }
   </style>
-  <header><h1 id="owner">Timeline</h1><small id="state"></small></header>
+  <header><h1 id="owner">Timeline</h1><small id="state" role="status">connecting</small></header>
+  <p id="problem" role="alert"></p>
   <ol id="moments"></ol>
+  <nav><button id="newer" hidden>Newer</button> <button id="older" hidden>Older</button></nav>
   <script>
+    const find = id => document.getElementById(id);
     const user = new URLSearchParams(location.search).get("user") ?? "0";
     const path = "/timelines/" + encodeURIComponent(user);
-    let shown = null;
+    // A browser may have a tab for each of several users.
+    const as = "as=" + encodeURIComponent(user);
+    const silence = 40_000;  // in milliseconds; the server sends something every 15 s
+    let events, page = 1, shown = null, isConnected = false, heard = 0, failures = 0;
 
     // The age is the server's, and grows here.
     const tell = () => {
-      if (!shown) return;
-      const seconds = Math.round(shown.age + (Date.now() - shown.arrived) / 1000);
-      const state = document.getElementById("state");
-      state.className = shown.isOffline ? "offline" : "";
-      state.textContent = shown.isOffline ? `the backend is away; from ${seconds} s ago` : "live";
+      const isLive = isConnected && shown && !shown.isOffline;
+      const age = shown ? `; from ${Math.round(shown.age + (Date.now() - shown.arrived) / 1000)} s ago` : "";
+      find("state").className = isLive ? "live" : "";
+      find("state").textContent = isLive ? "live" : (isConnected ? (shown ? "the backend is away" : "connecting")
+        : "not connected") + age;
     };
-    const like = async (moment, isMine) => {
-      await fetch(`${path}/likes/${encodeURIComponent(moment.id)}`, { method: isMine ? "DELETE" : "PUT" });
+    const tellProblem = text => { find("problem").textContent = text; };
+    const reason = async response => response
+      ? (await response.json().catch(() => null))?.error?.message ?? `the status is ${response.status}`
+      : "the server is away";
+    const send = (method, path) => fetch(path, { method }).catch(() => null);
+
+    const like = async (id, isLiked) => {
+      const response = await send(isLiked ? "PUT" : "DELETE", `${path}/likes/${encodeURIComponent(id)}?${as}`);
+      tellProblem(response?.ok ? "" : `The like was not saved: ${await reason(response)}`);
     };
-    const item = moment => {
-      const [item, name, text, heart] = ["li", "b", "p", "button"].map(tag => document.createElement(tag));
-      const likes = moment.likes ?? [], isMine = likes.some(liker => liker.id === user);
-      item.id = moment.id;
+
+    // Elements stay while their moments do, so that the focus stays, too.
+    const items = new Map();
+    const newItem = id => {
+      const item = document.createElement("li");
+      item.id = id;
+      item.innerHTML = "<div><b></b><time></time></div><button></button><p></p><div></div>";
+      const heart = item.querySelector("button");
+      heart.onclick = () => like(id, heart.ariaPressed !== "true");
+      return item;
+    };
+    const picture = (address, number, photos) => {
+      const picture = document.createElement("img");
+      Object.assign(picture, { src: address, alt: `photo ${number + 1} of ${photos.length}`, loading: "lazy",
+        referrerPolicy: "no-referrer", onerror: () => picture.remove() });
+      return picture;
+    };
+    const itemOf = moment => {
+      const item = items.get(moment.id) ?? newItem(moment.id);
+      const [name, time, heart, text, pictures] = item.querySelectorAll("b, time, button, p, li > div:last-child");
+      const likes = moment.likes ?? [], photos = moment.photos ?? [], date = new Date(moment.createdDate * 1000);
       name.textContent = moment.userDetails.name;
-      text.textContent = moment.title ?? moment.url ?? `${moment.photos.length} photos`;
+      if (!isNaN(date)) { time.dateTime = date.toISOString(); time.textContent = date.toLocaleString(); }
+      text.textContent = moment.title ?? moment.url ?? (photos.length === 1 ? "1 photo" : `${photos.length} photos`);
+      if (pictures.dataset.photos !== String(photos)) {
+        pictures.dataset.photos = photos;
+        pictures.replaceChildren(...photos.filter(address => /^https?:/.test(address)).slice(0, 4).map(picture));
+      }
+      const isMine = likes.some(liker => liker.id === user);
       heart.textContent = `${isMine ? "♥" : "♡"} ${likes.length}`;
-      heart.className = isMine ? "mine" : "";
-      heart.onclick = () => like(moment, isMine);
-      item.append(name, heart, text);
+      heart.ariaPressed = isMine;
+      heart.ariaLabel = `Like, ${likes.length} so far`;
       return item;
     };
     const draw = timeline => {
       shown = { ...timeline, arrived: Date.now() };
-      document.getElementById("owner").textContent = timeline.owner;
-      document.getElementById("moments").replaceChildren(...timeline.moments.map(item));
+      find("owner").textContent = timeline.owner;
+      const wanted = timeline.moments.map(itemOf), list = find("moments");
+      items.clear();
+      wanted.forEach(item => items.set(item.id, item));
+      if (wanted.length !== list.children.length || wanted.some((item, i) => item !== list.children[i])) {
+        list.replaceChildren(...wanted);
+      }
+      find("newer").hidden = page <= 1;
+      find("older").hidden = page >= timeline.pageCount;
       tell();
     };
-    const follow = () => {
-      const events = new EventSource(`${path}/events`);
-      events.onmessage = event => draw(JSON.parse(event.data));
+
+    const connect = () => {
+      events?.close();
+      heard = Date.now();
+      const own = events = new EventSource(`${path}/events?page=${page}&${as}`);
+      const isHeard = () => { heard = Date.now(); isConnected = true; };
+      own.onopen = () => { isHeard(); tell(); };
+      own.addEventListener("beat", isHeard);
+      own.onmessage = event => {
+        isHeard();
+        if (failures > 0) tellProblem("");
+        failures = 0;
+        draw(JSON.parse(event.data));
+      };
       // A lost connection is made again by the browser; a refusal is not, so that signing in is left.
-      events.onerror = async () => {
-        if (events.readyState !== EventSource.CLOSED) return;
-        await fetch(`/login?user=${encodeURIComponent(user)}`, { method: "POST" }).catch(() => {});
-        setTimeout(follow, 1000 * (shown !== null));
+      own.onerror = () => {
+        isConnected = false;
+        tell();
+        if (own === events && own.readyState === EventSource.CLOSED) signIn();
       };
     };
-    setInterval(tell, 1000);
-    follow();
+    const signIn = async () => {
+      const response = await send("POST", `/login?user=${encodeURIComponent(user)}`);
+      failures += 1;
+      if (response?.ok && failures === 1) return connect();
+      if (!response?.ok) tellProblem(`Signing in failed: ${await reason(response)}`);
+      // What is refused once is refused again.
+      if (response && response.status >= 400 && response.status < 500 && response.status !== 429) return;
+      setTimeout(response?.ok ? connect : signIn, Math.min(30_000, 1000 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2));
+    };
+    const turn = by => { page += by; connect(); };
+    find("newer").onclick = () => turn(-1);
+    find("older").onclick = () => turn(1);
+    setInterval(() => {
+      if (isConnected && Date.now() - heard > silence) { isConnected = false; connect(); }
+      tell();
+    }, 1000);
+    connect();
   </script>
   </html>
   """

@@ -8,15 +8,22 @@ import Stores
 import Streams
 import StrictJSON
 
+import struct HTTPClientCore.RequestError
+
 /// The routes:
 ///
-/// - `POST /login?user=0` signs a user in, and sets the cookie that the others need;
+/// - `POST /login?user=0` signs a user in, and sets the cookie that the others need; where a browser has those of
+///   several users, `as=0` in the query says which one counts;
 /// - `GET /timelines/0?page=1` gives a page of 20 moments as JSON, with its age;
-/// - `GET /timelines/0/events` sends the newest page at once, and whenever it changes, as server-sent events;
+/// - `GET /timelines/0/events?page=1` sends the page at once, and whenever it changes, as server-sent events;
 /// - `PUT /timelines/0/likes/m0-7` and `DELETE` set and remove a like of the signed-in user;
-/// - `GET /` is a page for the browser on top of these.
+/// - `GET /` is a page for the browser on top of these;
+/// - `GET /health` says that the server runs, whatever the backend does.
+///
+/// Wherever there is `GET`, there is `HEAD`.
 func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequestContext> {
-  let router = Router()
+  let router = Router(options: .autoGenerateHeadEndpoints)
+  router.get("health") { _, _ in "ok\n" }
   router.addMiddleware {
     TracingMiddleware()
     LogRequestsMiddleware(.info)
@@ -30,32 +37,31 @@ func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequest
     let userID = try request.uri.queryParameters.require("user")
     let visitor = try await withRefusals { try await timelines.logIn(userID) }
     var response = Response(status: .noContent)
-    response.setCookie(
-      Cookie(name: Visitors.cookie, value: visitors.admit(visitor), path: "/", httpOnly: true, sameSite: .lax))
+    response.setCookie(visitors.admit(visitor))
     return response
   }
   router.get("timelines/:user") { request, context in
-    let userID = try context.parameters.require("user")
-    let page = request.uri.queryParameters.get("page", as: Int.self) ?? 1
-    guard page >= 1 else { throw HTTPError(.badRequest, message: "Pages are counted from 1.") }
+    let userID = try context.parameter("user")
+    let page = try request.page
     let snapshot = try await visitors.serve(request) { visitor, policy in
       try await timelines.timeline(of: userID, for: visitor, policy)
     }
     return try json(TimelinePage(snapshot, page))
   }
   router.get("timelines/:user/events") { request, context in
-    let userID = try context.parameters.require("user")
+    let userID = try context.parameter("user")
+    let page = try request.page
     let updates = try await visitors.serve(request) { visitor, policy in
       _ = try await timelines.timeline(of: userID, for: visitor, policy)
       return try timelines.updates(of: userID, for: visitor)
     }
     return Response(
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
-      body: events(updates, of: request))
+      body: events(updates, page: page, of: request, visitors))
   }
   for (method, isLiked) in [(HTTPRequest.Method.put, true), (.delete, false)] {
     router.on("timelines/:user/likes/:moment", method: method) { request, context in
-      let (ownerID, momentID) = (try context.parameters.require("user"), try context.parameters.require("moment"))
+      let (ownerID, momentID) = (try context.parameter("user"), try context.parameter("moment"))
       try await visitors.serve(request) { visitor, _ in
         try await timelines.setLike(isLiked, momentID: momentID, in: ownerID, for: visitor)
       }
@@ -65,19 +71,66 @@ func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequest
   return router
 }
 
-/// The first page of each snapshot as a server-sent event, until the browser leaves or the server shuts down, and for ten
+extension RequestContext {
+  /// A part of the path, of which Hummingbird gives the bytes as they came: `m0%2D3` is `m0-3`.
+  fileprivate func parameter(_ name: String) throws -> String {
+    guard let text = try parameters.require(name).removingPercentEncoding else {
+      throw HTTPError(.badRequest, message: "The path is not UTF-8.")
+    }
+    return text
+  }
+}
+
+extension Request {
+  /// The page that the query names; the first one by default.
+  fileprivate var page: Int {
+    get throws {
+      guard let text = uri.queryParameters.get("page") else { return 1 }
+      guard let page = Int(text), page >= 1 else { throw HTTPError(.badRequest, message: "Pages are counted from 1.") }
+      return page
+    }
+  }
+}
+
+/// How often a browser hears of the server at least, so that it can tell silence from a dead connection.
+let beatInterval = Duration.seconds(15)
+
+/// A page of each snapshot as a server-sent event, until the browser leaves or the server shuts down, and for ten
 /// minutes at most: then the browser connects again, and its token is checked. Only the newest snapshot waits for a
-/// browser that reads slowly.
-private func events(_ updates: Observable<MomentsSnapshot>, of request: Request) -> ResponseBody {
+/// browser that reads slowly. While there is nothing new, an event named `beat` says that the server is there.
+private func events(_ updates: Observable<MomentsSnapshot>, page: Int, of request: Request, _ visitors: Visitors)
+  -> ResponseBody
+{
   ResponseBody { writer in
     try await request.body.consumeWithCancellationOnInboundClose { _ in
-      let limit = Observable.just(()).delay(.seconds(600), scheduler: ConcurrentScheduler())
-      let snapshots = updates.take(until: limit).values(bufferingPolicy: .bufferingNewest(1)).cancelOnGracefulShutdown()
-      for try await snapshot in snapshots where snapshot.value != nil {
-        var event = ByteBuffer(string: "data: ")
-        event.writeBytes(try JSONCoder().encode(TimelinePage(snapshot, 1)))
-        event.writeString("\n\n")
-        try await writer.write(event)
+      let scheduler = ConcurrentScheduler()
+      let beats = Observable.from(1...40).concatMap { _ in
+        Observable<MomentsSnapshot?>.just(nil).delay(beatInterval, scheduler: scheduler)
+      }
+      // What is not new is a beat.
+      let newest = Observable.merge([updates.filter { $0.value != nil }.map { Optional($0) }, beats])
+        .scan((snapshot: MomentsSnapshot?.none, number: 0)) { newest, snapshot in
+          snapshot.map { ($0, newest.number + 1) } ?? newest
+        }
+        .take(until: Observable.just(()).delay(beatInterval * 40, scheduler: scheduler))
+      var written = 0
+      do {
+        for try await (snapshot, number) in newest.values(bufferingPolicy: .bufferingNewest(1))
+          .cancelOnGracefulShutdown()
+        {
+          guard let snapshot, number > written else {
+            try await writer.write(ByteBuffer(string: "event: beat\ndata: {}\n\n"))
+            continue
+          }
+          written = number
+          var event = ByteBuffer(string: "data: ")
+          event.writeBytes(try JSONCoder().encode(TimelinePage(snapshot, page)))
+          event.writeString("\n\n")
+          try await writer.write(event)
+        }
+      } catch let error as RequestError {
+        // The browser connects again; if the BFF refuses its token, it is told to sign in.
+        if error.isUnauthenticated { visitors.recheck(request) }
       }
     }
     try await writer.finish(nil)

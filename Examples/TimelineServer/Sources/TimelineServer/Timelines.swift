@@ -21,6 +21,12 @@ struct Token: Hashable, Sendable {
 struct Timelines: Sendable {
   private let client: APIClient
   private let stores: StoreGroup<String, String, MomentsDetails>
+  private let shared = SharedUpdates<Followed, MomentsSnapshot>()
+
+  /// Whose browsers follow whose timeline.
+  private struct Followed: Hashable {
+    let visitorID, ownerID: String
+  }
 
   /// Makes the timelines of a BFF. A value is fresh for `staleTime`.
   init(client: APIClient, staleTime: Duration) {
@@ -48,20 +54,31 @@ struct Timelines: Sendable {
     try await store(of: visitor).get(userID, policy, context: context(of: visitor)).value
   }
 
-  /// A user's timeline now, and whenever it changes: by a like through this server, or because the BFF says so.
+  /// A user's timeline now, and whenever it changes: by a like through this server, or because the BFF says so. All
+  /// devices of a visitor share it, under the token of the first one that follows. If the BFF no longer accepts that,
+  /// the stream fails for all; those who come back share it under another token.
   func updates(of userID: String, for visitor: Visitor) throws -> Observable<MomentsSnapshot> {
-    let store = try store(of: visitor)
-    let likes = MomentLiked(variables: .init(userID: userID)).subscribe(on: try client.acting(with: visitor.token))
-      .do(onNext: { event in
-        switch event {
-        // It has changed, or something was missed, also before there was a connection: it is fetched again. Without a
-        // connection this shows whether the BFF is away.
-        case .connected, .value, .failed, .disconnected, .reconnected, .dropped: store.invalidate(userID)
-        case .resumed: break
+    try shared.stream(Followed(visitorID: visitor.userID, ownerID: userID)) {
+      let store = try store(of: visitor)
+      let likes = MomentLiked(variables: .init(userID: userID)).subscribe(on: try client.acting(with: visitor.token))
+        .do(onNext: { event in
+          switch event {
+          // It has changed, or something was missed, also before there was a connection: it is fetched again. Without a
+          // connection this shows whether the BFF is away.
+          case .connected, .value, .failed, .disconnected, .reconnected, .dropped: store.invalidate(userID)
+          case .resumed: break
+          }
+        })
+        .compactMap { _ -> MomentsSnapshot? in nil }
+      let snapshots = store.stream(userID, .cacheAndNetwork, context: context(of: visitor)).map { snapshot in
+        // Not an outage, during which the cached timeline is shown: the browsers have to sign in.
+        if let refusal = snapshot.errors.first(where: { RequestError(wrapping: $0).isUnauthenticated }) {
+          throw refusal
         }
-      })
-      .compactMap { _ -> MomentsSnapshot? in nil }
-    return .merge(store.stream(userID, .cacheAndNetwork, context: context(of: visitor)), likes)
+        return snapshot
+      }
+      return .merge(snapshots, likes)
+    }
   }
 
   /// Sets a like of the visitor on a moment in a timeline.

@@ -6,15 +6,13 @@ import Synchronization
 
 import struct HTTPClientCore.RequestError
 
-/// Who is signed in, by the cookie of the browser: in memory, so a restart signs all out.
+/// Who is signed in, by the cookies of the browser, one for each user: in memory, so a restart signs all out.
 final class Visitors: Sendable {
   private struct Entry {
     let visitor: Visitor
     /// When the BFF has last accepted the visitor's token.
     var checkedAt: ContinuousClock.Instant
   }
-
-  static let cookie = "visitor"
 
   private let checkInterval: Duration
   private let entries = Mutex<[String: Entry]>([:])
@@ -23,11 +21,33 @@ final class Visitors: Sendable {
   ///   it, so a token that was revoked would else be good for as long as another device's is.
   init(checkInterval: Duration) { self.checkInterval = checkInterval }
 
-  /// Remembers a visitor, and returns the value of the cookie.
-  func admit(_ visitor: Visitor) -> String {
-    let name = UUID().uuidString
-    entries.withLock { $0[name] = Entry(visitor: visitor, checkedAt: .now) }
-    return name
+  /// Remembers a visitor, and returns the cookie.
+  func admit(_ visitor: Visitor) -> Cookie {
+    let value = UUID().uuidString
+    entries.withLock { $0[value] = Entry(visitor: visitor, checkedAt: .now) }
+    return Cookie(
+      name: Self.cookieName(of: visitor.userID), value: value, path: "/", httpOnly: true, sameSite: .lax)
+  }
+
+  private static func cookieName(of userID: String) -> String { "visitor-\(userID.percentEncoded)" }
+
+  /// The visitor whom a request is from. Two tabs of a browser may have two users, of whom `as` in the query names one.
+  private func entry(of request: Request) -> (cookie: String, Entry)? {
+    let prefix = request.uri.queryParameters.get("as").map { Self.cookieName(of: $0) + "=" } ?? "visitor-"
+    let values = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }.compactMap { cookie -> String? in
+      let cookie = cookie.trimmingCharacters(in: .whitespaces)
+      guard cookie.hasPrefix(prefix), let start = cookie.firstIndex(of: "=") else { return nil }
+      return String(cookie[start...].dropFirst())
+    }
+    return entries.withLock { entries in
+      values.first { entries[$0] != nil }.flatMap { value in entries[value].map { (value, $0) } }
+    }
+  }
+
+  /// Has the next request of a request's visitor ask the BFF, which may no longer accept the token.
+  func recheck(_ request: Request) {
+    guard let cookie = entry(of: request)?.cookie else { return }
+    entries.withLock { $0[cookie]?.checkedAt = .now - checkInterval }
   }
 
   /// Runs work for the visitor that a request comes from, with the policy of its reads. If the BFF refuses the token, the
@@ -36,7 +56,7 @@ final class Visitors: Sendable {
   func serve<Result>(
     _ request: Request, _ work: (Visitor, FetchPolicy) async throws -> Result
   ) async throws -> Result {
-    guard let name = request.cookies[Self.cookie]?.value, let entry = entries.withLock({ $0[name] }) else {
+    guard let (cookie, entry) = entry(of: request) else {
       throw HTTPError(.unauthorized, message: "Sign in with POST /login?user=ID.")
     }
     let isDue = ContinuousClock.now - entry.checkedAt >= checkInterval
@@ -44,10 +64,10 @@ final class Visitors: Sendable {
       let result = try await withRefusals {
         try await work(entry.visitor, isDue ? .networkFirst : .staleWhileRevalidate)
       }
-      if isDue { entries.withLock { $0[name]?.checkedAt = .now } }
+      if isDue { entries.withLock { $0[cookie]?.checkedAt = .now } }
       return result
     } catch let error as HTTPError where error.status == .unauthorized {
-      entries.withLock { $0[name] = nil }
+      entries.withLock { $0[cookie] = nil }
       throw error
     }
   }

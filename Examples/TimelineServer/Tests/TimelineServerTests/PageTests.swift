@@ -52,4 +52,66 @@ struct PageTests {
     try await browser.wait(until: "document.getElementById('state').textContent === 'live'")
     withExtendedLifetime((server, again)) {}
   }
+
+  @Test func `a page that cannot sign in says so, and does not ask again and again`() async throws {
+    let bff = try await BFF("--auth", "graphql")
+    let server = try await Server(bff)
+    let browser = try await Chromium()
+    let requests = "performance.getEntriesByType('resource').length"
+    try await browser.open(server.url.appending(queryItems: [URLQueryItem(name: "user", value: "nobody")]))
+    try await browser.wait(until: "document.getElementById('problem').textContent.includes('no user')")
+    #expect(try await browser.evaluate("document.getElementById('state').textContent") == "not connected")
+    try await bff.kill()
+    try await browser.open(page(server))
+    try await browser.wait(until: "document.getElementById('problem').textContent.startsWith('Signing in failed')")
+    let later = "new Promise(resolve => setTimeout(() => resolve(\(requests)), 3000))"
+    #expect(try #require(try await browser.evaluate(later).integerValue) < 10)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a page does not say that it is live once its server has gone, and a like that fails is told`()
+    async throws
+  {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    let state = "document.getElementById('state')"
+    try await browser.wait(until: "\(state).textContent === 'live' && \(state).className === 'live'")
+    server.program.kill()
+    try await browser.wait(until: "\(state).textContent.startsWith('not connected; from ')")
+    #expect(try await browser.evaluate("\(state).className") == "")
+    _ = try await browser.evaluate("document.querySelector('#m0-0 button').click()")
+    try await browser.wait(until: "document.getElementById('problem').textContent.startsWith('The like was not saved')")
+  }
+
+  @Test func `a heart that is pressed keeps the focus, and says that it is pressed`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    let heart = "document.querySelector('#m0-1 button')"
+    try await browser.wait(until: "\(heart)?.ariaPressed === 'false'")
+    _ = try await browser.evaluate("\(heart).focus(), \(heart).click()")
+    try await browser.wait(until: "\(heart).ariaPressed === 'true'")
+    #expect(try await browser.evaluate("document.activeElement === \(heart)") == true)
+    // The first photo moment has one photo.
+    let texts = "[...document.querySelectorAll('#moments li')].map(item => item.querySelector('p').textContent)"
+    #expect(try await browser.evaluate("\(texts).includes('1 photos')") == false)
+    #expect(try await browser.evaluate("document.querySelector('#m0-0 time').dateTime.startsWith('20')") == true)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a browser that has two users' tabs keeps them apart`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let browser = try await Chromium()
+    let heart = "document.querySelector('#m1-0 button')"
+    try await browser.open(page(server))
+    try await browser.wait(until: "document.getElementById('state').textContent === 'live'")
+    try await browser.open(server.url.appending(queryItems: [URLQueryItem(name: "user", value: "1")]))
+    try await browser.wait(until: "\(heart) !== null")
+    let pressed = try #require(try await browser.evaluate("\(heart).ariaPressed").stringValue)
+    _ = try await browser.evaluate("\(heart).click()")
+    // The like is that of the user whose heart it is: it shows.
+    try await browser.wait(until: "\(heart).ariaPressed !== '\(pressed)'")
+    withExtendedLifetime(server) {}
+  }
 }

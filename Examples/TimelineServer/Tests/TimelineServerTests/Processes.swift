@@ -80,6 +80,13 @@ struct BFF {
     _ = try await program.status
   }
 
+  /// How often an operation was carried out, or a path requested: what the server counts.
+  func count(of operation: String) async throws -> Int64 {
+    let response = try await Browser(url.deletingLastPathComponent()).send(.get, "__stats")
+    let stats = try JSONCoder().decode(JSONValue.self, from: response.body)
+    return stats["operations"]?[operation]?.integerValue ?? 0
+  }
+
   /// Restores the data, and revokes the tokens that it has given to users.
   func reset() async throws {
     _ = try await Browser(url.deletingLastPathComponent()).send(.post, "__reset")
@@ -94,13 +101,16 @@ struct Server {
 
   init(_ bff: BFF, _ settings: [String: String] = [:]) async throws {
     self.bff = bff
-    let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-    program = try Program(
-      folder.appending(path: "TimelineServer"),
-      environment: settings.merging(["BFF_URL": bff.url.absoluteString, "PORT": "0"]) { $1 })
+    program = try Self.program(["BFF_URL": bff.url.absoluteString, "PORT": "0"].merging(settings) { $1 })
     let line = try await program.line { $0.contains("listening on port ") }
     let port = line.split(separator: " ").last ?? ""
     url = try HTTPRequest(method: .get, url: URL(string: "http://127.0.0.1:\(port)/") ?? bff.url).url
+  }
+
+  /// Starts the program.
+  static func program(_ settings: [String: String]) throws -> Program {
+    let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    return try Program(folder.appending(path: "TimelineServer"), environment: settings)
   }
 }
 
@@ -108,7 +118,7 @@ struct Server {
 struct Browser {
   private let url: URL
   private let transport = SocketTransport()
-  private var cookie: String?
+  private(set) var cookie: String?
 
   init(_ url: URL) { self.url = url }
 
@@ -117,6 +127,13 @@ struct Browser {
     url = server.url
     let response = try await send(.post, "login?user=\(user)")
     cookie = response.head.headers["Set-Cookie"]?.split(separator: ";").first.map(String.init)
+  }
+
+  /// A browser in which the users of others have signed in, too.
+  func with(_ other: Browser) -> Browser {
+    var both = self
+    both.cookie = [cookie, other.cookie].compactMap { $0 }.joined(separator: "; ")
+    return both
   }
 
   func send(_ method: HTTPMethod, _ path: String) async throws -> HTTPResponse {

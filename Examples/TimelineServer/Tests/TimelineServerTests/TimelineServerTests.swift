@@ -68,6 +68,82 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
+  @Test func `while browsers follow, a token that is revoked ends their events, so that they sign in`() async throws {
+    let bff = try await BFF("--auth", "graphql")
+    let server = try await Server(bff)
+    let revoked = try await Browser(server, user: "0")
+    var events = try revoked.events("timelines/0/events").filter { $0.type != "beat" }.values.makeAsyncIterator()
+    _ = try await events.next()
+    try await bff.reset()
+    // Another device of the user changes what they share.
+    #expect(try await Browser(server, user: "0").send(.put, "timelines/0/likes/m0-1").head.status == 204)
+    while let event = try await events.next() {
+      #expect(event.data?.contains(#""isOffline":true"#) == false)
+    }
+    #expect(try await revoked.send(.get, "timelines/0").head.status == 401)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a like costs as many queries with many browsers of its user as with one`() async throws {
+    let bff = try await BFF("--auth", "graphql")
+    let server = try await Server(bff)
+    var followers: [AsyncValues<ServerSentEvent>.AsyncIterator] = []
+    for _ in 0..<12 {
+      var events = try await Browser(server, user: "0").events("timelines/0/events").values.makeAsyncIterator()
+      _ = try await events.next()
+      followers.append(events)
+    }
+    let before = try await bff.count(of: "getMomentsDetailsByUserID")
+    let device = try await Browser(server, user: "0")
+    #expect(try await device.send(.put, "timelines/0/likes/m0-1").head.status == 204)
+    for index in followers.indices {
+      var isLiked = false
+      while !isLiked, let event = try await followers[index].next() {
+        let moments = try JSONCoder().decode(TimelinePage.self, from: Data((event.data ?? "").utf8)).moments
+        isLiked = moments.first { $0.id == "m0-1" }?.isLiked == true
+      }
+      #expect(isLiked)
+    }
+    #expect(try await bff.count(of: "getMomentsDetailsByUserID") - before <= 4)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `of two users in one browser, the one that a request names counts`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let (zero, one) = (try await Browser(server, user: "0"), try await Browser(server, user: "1"))
+    let both = zero.with(one)
+    #expect(try await both.send(.put, "timelines/0/likes/m0-2?as=1").head.status == 204)
+    let likes = try await page(both.send(.get, "timelines/0?as=0")).moments.first { $0.id == "m0-2" }?.likes
+    #expect(likes?.contains { $0.id == "1" } == true)
+    #expect(try await both.send(.get, "timelines/0?as=2").head.status == 401)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a path may be percent-encoded, each GET has its HEAD, and health needs no backend`() async throws {
+    let bff = try await BFF("--auth", "graphql")
+    let server = try await Server(bff)
+    let browser = try await Browser(server, user: "0")
+    #expect(try await browser.send(.put, "timelines/0/likes/m0%2D3").head.status == 204)
+    let head = try await browser.send(.head, "timelines/0")
+    #expect(head.head.status == 200)
+    #expect(head.body.isEmpty)
+    try await bff.kill()
+    #expect(try await Browser(server.url).send(.get, "health").head.status == 200)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a browser hears of the server also while nothing changes, and follows the page that it wants`()
+    async throws
+  {
+    let server = try await Server(BFF("--auth", "graphql"))
+    var events = try await Browser(server, user: "0").events("timelines/0/events?page=2").values.makeAsyncIterator()
+    let first = try #require(try await events.next()?.data)
+    #expect(try JSONCoder().decode(TimelinePage.self, from: Data(first.utf8)).moments.first?.id == "m0-20")
+    while let event = try await events.next(), event.type != "beat" {}
+    #expect(try await events.next() != nil)
+    withExtendedLifetime(server) {}
+  }
+
   @Test func `a slow backend is not waited for once a timeline is in memory`() async throws {
     let server = try await Server(BFF("--latency-ms", "500"), ["STALE_TIME": "0"])
     let browser = try await Browser(server, user: "0")

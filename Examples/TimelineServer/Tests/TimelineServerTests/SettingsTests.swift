@@ -1,0 +1,43 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import TimelineServer
+
+@Suite struct SettingsTests {
+  private static let url = ["BFF_URL": "http://127.0.0.1:4000/graphql"]
+
+  @Test func `settings have usual values, and can be set`() throws {
+    let usual = try Settings(Self.url)
+    #expect(usual.host == "127.0.0.1")
+    #expect(usual.port == 8080)
+    #expect(usual.staleTime == .seconds(5))
+    #expect(usual.checkInterval == .seconds(30))
+    #expect(usual.logLevel == .info)
+    let own = try Settings(Self.url.merging(["HOST": "::1", "PORT": "0", "STALE_TIME": "0.5"]) { $1 })
+    #expect(own.host == "::1")
+    #expect(own.port == 0)
+    #expect(own.staleTime == .milliseconds(500))
+  }
+
+  @Test(arguments: [
+    ("BFF_URL", "foo"), ("BFF_URL", ""), ("BFF_URL", "ftp://127.0.0.1/"), ("HOST", ""), ("PORT", "-1"),
+    ("PORT", "70000"), ("PORT", "abc"), ("STALE_TIME", "inf"), ("STALE_TIME", "nan"), ("STALE_TIME", "-1"),
+    ("STALE_TIME", "1e300"), ("CHECK_INTERVAL", "soon"), ("LOG_LEVEL", "loud"),
+  ]) func `a wrong setting is named in one line`(name: String, value: String) {
+    let error = #expect(throws: SettingsError.self) { try Settings(Self.url.merging([name: value]) { $1 }) }
+    #expect(error?.description.hasPrefix(name) == true)
+    #expect(error?.description.contains("\n") == false)
+  }
+
+  @Test func `a program that cannot start says why in its last line, and ends with 64`() async throws {
+    let wrong = try Server.program(["BFF_URL": "foo"])
+    #expect(try await wrong.line { $0.hasPrefix("TimelineServer: BFF_URL ") }.contains("such as http://"))
+    #expect(try await wrong.status == 64)
+    let server = try await Server(BFF())
+    let busy = try Server.program(Self.url.merging(["PORT": "\(server.url.port ?? 0)"]) { $1 })
+    #expect(try await busy.line { $0.hasPrefix("TimelineServer: ") }.contains("in use"))
+    #expect(try await busy.status == 64)
+    withExtendedLifetime(server) {}
+  }
+}
