@@ -4,7 +4,9 @@ import StrictJSON
 import Testing
 
 /// The page in a real browser.
-@Suite(.enabled(if: Chromium.path != nil, "Chromium is missing: on Debian, apt-get install chromium"))
+@Suite(
+  .serialized, .timeLimit(.minutes(5)),
+  .enabled(if: Chromium.path != nil, "Chromium is missing: on Debian, apt-get install chromium"))
 struct PageTests {
   private func page(_ server: Server) -> URL {
     server.url.appending(queryItems: [URLQueryItem(name: "user", value: "0")])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TimelineServer
 
-@Suite struct SettingsTests {
+@Suite(.timeLimit(.minutes(2))) struct SettingsTests {
   private static let url = ["BFF_URL": "http://127.0.0.1:4000/graphql"]
 
   @Test func `settings have usual values, and can be set`() throws {
