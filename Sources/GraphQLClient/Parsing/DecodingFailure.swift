@@ -19,7 +19,7 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
   }
 
   /// Takes the path and the reason from a decoder's or an encoder's error.
-  init(_ error: any Error) {
+  package init(_ error: any Error) {
     switch (error as? DecodingError)?.context.underlyingError as? JSONError ?? error {
     case let failure as DecodingFailure:
       self = failure

@@ -11,6 +11,7 @@ import SystemBase
 struct ResponseCheck<ResponseData: Decodable & Sendable> {
   private let generator: ResponseGenerator
   private let decoder: any BodyDecoder
+  private let readBack: ReadBack
   private let userInfo: [CodingUserInfoKey: Any]
   private let parser: ResponseParser<GraphQLResponse<ResponseData>>
   private let exploration = Exploration()
@@ -66,12 +67,13 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   private static var mostErrors: Int { 100 }
 
   init(
-    plan: OperationPlan, samples: ScalarSamples, decoder: any BodyDecoder,
+    plan: OperationPlan, samples: ScalarSamples, decoder: any BodyDecoder, encoder: any BodyEncoder,
     parser: ResponseParser<GraphQLResponse<ResponseData>>
   ) {
     self.parser = parser
     generator = ResponseGenerator(plan: plan, samples: samples, chooser: exploration)
     self.decoder = decoder
+    readBack = ReadBack(encoder: encoder, decoder: decoder)
     userInfo = decoder.userInfo
     hasUnknownFields = plan.hasUnknownFields
   }
@@ -178,14 +180,23 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
 
   /// Why the real decoder cannot read a response.
   private mutating func failure(of response: ResponseText) -> DecodingFailure? {
+    do throws(DecodingFailure) {
+      _ = try read(response)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// What the real decoder reads of a response.
+  private mutating func read(_ response: ResponseText) throws(DecodingFailure) -> ResponseData {
     work += response.values
     let headers: HTTPHeaders = ["Content-Type": "application/graphql-response+json"]
     let response = HTTPResponse(status: 200, headers: headers, body: Data(response.bytes))
     do throws(RequestError) {
-      _ = try parser.parse(response, by: decoder)
-      return nil
+      return try parser.parse(response, by: decoder).data
     } catch {
-      return error.cause as? DecodingFailure ?? DecodingFailure(path: "data", reason: error.message)
+      throw error.cause as? DecodingFailure ?? DecodingFailure(path: "data", reason: error.message)
     }
   }
 
@@ -231,10 +242,14 @@ extension ResponseCheck {
     if recording.outcome == .stopped { isIncomplete = true }
     guessed.formUnion(recording.guessed)
     byteReaders.merge(recording.byteReaders) { $1 }
-    guard let failure = failure(of: Self.text(of: response)) else {
+    let failure: DecodingFailure
+    do throws(DecodingFailure) {
+      let data = try read(Self.text(of: response))
       // Where the type catches an error, it goes on to read something else.
       if recording.problems.contains(where: \.isFailure) { _ = record(response, throwing: .everywhere) }
-      return recording.problems.filter { !$0.isFailure }
+      return recording.problems.filter { !$0.isFailure } + readBack.problems(in: data)
+    } catch {
+      failure = error
     }
     // What the rules of documents refuse leaves nothing to be proved.
     if hasUnknownFields { return recording.problems }

@@ -13,7 +13,8 @@ import SystemBase
 /// correct server may send are made up and decoded, by the session's real decoder: with every nullable field null and
 /// not null, lists of no, one and two items, each type of an interface or union and one that does not exist yet, each
 /// value of an enum and one that does not exist yet, and what `@include` and `@skip` leave out. Each alternative is tried
-/// by itself; combinations of them are not.
+/// by itself; combinations of them are not. What was decoded and is `Codable` is encoded and decoded once more, since a
+/// cache on disk never hits for a type that cannot read what it writes.
 ///
 /// What is found is a value; an error about responses shows a short response that a correct server may send and that
 /// fails. What is one mistake is one finding, which names the types and values that it concerns. The time is about that of
@@ -103,7 +104,7 @@ public struct SessionCheck: Sendable {
     report.findings += plan.deprecations.map { Finding(severity: .warning, path: "query", message: $0.message) }
     VariablesCheck(schema: schema, plan: plan, samples: samples, encoder: encoder).check(variables, &report)
     var responses = ResponseCheck<Session.ResponseData>(
-      plan: plan, samples: samples, decoder: decoder,
+      plan: plan, samples: samples, decoder: decoder, encoder: encoder,
       parser: .graphQL(.none, of: plan.operationName ?? "", in: session.query))
     responses.check(&report)
     report.findings.removeAll { finding in

@@ -24,7 +24,7 @@ import Testing
   ) throws -> (check: ResponseCheck<Data>, report: SessionCheck.Report) {
     let plan = try OperationPlan(operation: nil, in: DocumentSyntax(parsing: text), schema)
     var check = ResponseCheck<Data>(
-      plan: plan, samples: ScalarSamples(), decoder: JSONCoder(),
+      plan: plan, samples: ScalarSamples(), decoder: JSONCoder(), encoder: JSONCoder(),
       parser: .graphQL(.none, of: "q", in: "query q { me { name } }"))
     var report = SessionCheck.Report()
     onDeepStack { check.check(&report) }
