@@ -64,6 +64,7 @@ import Testing
     var slow: Recorder<Snapshot<GetIssue.ResponseData>>?
     var (titles, states): ([String: String], [String: String]) = ([:], [:])
     var requested: Set<String> = []
+    var lost: Set<String> = []
     var log: [String] = []
     for step in 0..<40 {
       let id = "\(Int.random(in: 1...3, using: &random))"
@@ -74,6 +75,7 @@ import Testing
         try await world.request(GetIssue(id), issue(id, "t\(step)", "s\(step)"))
         (titles[id], states[id]) = ("t\(step)", "s\(step)")
         requested.insert(id)
+        lost.remove(id)
       case 3:
         let mutation = Recorder(world.store.mutate(RenameIssue(id, "x")))
         world.server.last.data(renamed(id, "m\(step)"))
@@ -85,11 +87,13 @@ import Testing
       case 5:
         world.store.invalidate(EntityID("Issue", id: id))
         (titles[id], states[id]) = (nil, nil)
+        lost.insert(id)
       case 6:
         let refused = Recorder(world.store.get(GetIssue(id), .networkOnly))
         world.server.last.answer("{}", status: 403)
         try await refused.waitForEnd()
         requested.remove(id)
+        lost.remove(id)
       case 7 where slow == nil: slow = Recorder(world.store.get(GetIssue("9"), .networkOnly))
       case 7, 8:
         slow?.dispose()
@@ -110,7 +114,10 @@ import Testing
       for id in ["1", "2", "3"] {
         var wanted: String?
         if requested.contains(id), let title = titles[id], let state = states[id] { wanted = "\(id) \(title) \(state)" }
-        #expect(world.store.peek(GetIssue(id))?.value?.description == wanted, "seed \(seed): \(log)")
+        let snapshot = world.store.peek(GetIssue(id))
+        // A read that has only just ended may still hold its value, which is stale then.
+        if wanted == nil, lost.contains(id), snapshot?.isStale == true { continue }
+        #expect(snapshot?.value?.description == wanted, "seed \(seed): \(log)")
       }
     }
   }
