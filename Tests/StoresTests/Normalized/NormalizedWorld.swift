@@ -102,11 +102,12 @@ struct NormalizedWorld {
       configuration: configuration, fileSystem: fileSystem)
   }
 
-  /// Requests an operation, and waits until its response is on disk.
+  /// Requests an operation, and waits until its response is on disk, and nothing of it is in use any more.
   func request<Session: GraphQLSession>(_ session: Session, _ data: String) async throws {
     let get = Recorder(store.get(session, .networkOnly))
     server.last.data(data)
     try await get.waitForCompletion()
+    get.dispose()
   }
 }
 
