@@ -39,7 +39,7 @@ public struct NormalizedChange<Response: Sendable>: Sendable {
   let show: @Sendable (NormalizedStore, Change) throws -> Void
   let accept: @Sendable (NormalizedStore, Response, Change, _ shown: Change, UInt64, NormalizedStore.ValueSteps) -> Void
 
-  /// The change that a session makes; see ``NormalizedStore/mutate(_:optimisticResponse:updates:)``.
+  /// The change that a session makes; see ``NormalizedStore``'s `mutate(_:optimisticResponse:updates:)`.
   /// - Parameters:
   ///   - session: The session that the outbox sends for the mutation.
   ///   - optimisticResponse: The `data` to be shown until the response comes, as JSON.

@@ -271,6 +271,8 @@ extension NormalizedStore {
   /// The first page is read, and requested if need be, by the policy, as ``stream(_:_:context:)`` would; the others are
   /// requested by calls.
   /// - Parameters:
+  ///   - policy: How the first page is read.
+  ///   - context: What the requests know of their caller.
   ///   - session: The operation that requests a page. All have the same arguments but those of pages.
   ///   - page: The rows in a response, and the cursors at their ends. It is given one response with all rows.
   public func pager<Session: GraphQLSession, Item: Sendable, Cursor: Equatable & Sendable>(

@@ -13,9 +13,11 @@ extension Store {
   /// the response to any request makes the value younger. After failures in a row, which the snapshots show, the pause
   /// doubles, up to five minutes, or the interval if that is longer; it is never shorter than what the server asks for.
   /// - Parameters:
+  ///   - key: What is read.
   ///   - interval: The longest time from one response to the next request; at least 100 milliseconds.
   ///   - policy: How the first snapshots are read.
   ///   - jitter: The part of each pause, from 0 to 1, that is random, so that clients do not come together.
+  ///   - context: What the request knows of its caller.
   public func stream(
     _ key: Key, every interval: Duration, _ policy: FetchPolicy = .cacheFirst, jitter: Double = 0.1,
     context: ReadContext = ReadContext()
