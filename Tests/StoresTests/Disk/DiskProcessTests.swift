@@ -16,16 +16,8 @@ struct DiskProcessTests {
     var random = SplitMix(seed: seed)
     var next = 0
     for round in 0..<TestScale.count(25, long: 1_000) {
-      let child = try ChildProcess(
-        RepositoryLayout.executable("DiskWriter"), ["operations", folder.url.path, "\(next)"])
-      try await child.waitForOutput(containing: "\n")
-      // There is no event to wait for: it may die anywhere.
-      usleep(UInt32.random(in: 0..<8_000, using: &random))
-      child.send(SIGKILL)
-      let state = try await child.waitForEnd()
-      #expect(state.ending == .signalled(SIGKILL), "\(state.errorText)")
-      let done = state.outputText.split(separator: "\n", omittingEmptySubsequences: false).dropLast().last
-      let last = try #require(done.flatMap { Int($0) })
+      let done = try await numbers(ofKilledWriter: ["operations", folder.url.path, "\(next)"], using: &random)
+      let last = try #require(done.last)
 
       let cache = try DiskCache<String, String>(folder: folder.url)
       for key in Operation.keys {

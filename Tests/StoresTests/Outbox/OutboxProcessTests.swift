@@ -14,16 +14,7 @@ struct OutboxProcessTests {
     var queued: [Int] = []
     for round in 0..<TestScale.count(15, long: 200) {
       let first = (queued.last ?? 0) + 1
-      let child = try ChildProcess(
-        RepositoryLayout.executable("DiskWriter"), ["submit", folder.url.path, "\(first)"])
-      try await child.waitForOutput(containing: "\n")
-      // There is no event to wait for: it may die anywhere.
-      usleep(UInt32.random(in: 0..<8_000, using: &random))
-      child.send(SIGKILL)
-      let state = try await child.waitForEnd()
-      #expect(state.ending == .signalled(SIGKILL), "\(state.errorText)")
-      let lines = state.outputText.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-      let told = lines.compactMap { Int($0) }
+      let told = try await numbers(ofKilledWriter: ["submit", folder.url.path, "\(first)"], using: &random)
 
       let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
       let names = try files.names()
