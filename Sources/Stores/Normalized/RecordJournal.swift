@@ -3,18 +3,20 @@ import Streams
 import Synchronization
 public import SystemBase
 
-/// The file in which the records of an account survive: a journal of what has changed, which is written anew, as a whole,
-/// when it has become long. Each entry is a ``Record`` with a checksum and the number of the entry. The article
+/// The file in which the records of an account survive: a journal of what has changed, which is rewritten as a whole when
+/// it has become long. Each entry is a ``Record`` with a checksum and the number of the entry. The article
 /// <doc:DiskFormat> describes it.
 ///
 /// A process has the file's lock for as long as the journal is open. What cannot be written stays in memory; then, the
-/// journal is written anew as soon as something changes.
+/// journal is rewritten as soon as something changes.
 final class RecordJournal: Sendable {
   /// The file.
   static let name = "records"
   /// The file that says that the server has refused the account.
   private static let refusal = "refused"
-  /// How many bytes may be added to a journal of any size before it is written anew.
+  /// The file that says that everything is being removed.
+  private static let removal = "removing"
+  /// How many bytes may be added to a journal of any size before it is rewritten.
   private static let slack = 256 << 10
   /// How many bytes a journal may have.
   private static var limit: Int { RecordCache.responseLimit }
@@ -22,7 +24,7 @@ final class RecordJournal: Sendable {
   private struct State {
     /// The file that is locked; `nil` once the journal is closed.
     var lock: Int32?
-    /// The journal, to be added to; `nil` if it has to be written anew: there is none, or its end is damaged.
+    /// The journal, to be added to; `nil` if it has to be rewritten: there is none, or its end is damaged.
     var file: Int32?
     /// Tells this file's entries from those of others.
     var id: UInt64 = 0
@@ -65,8 +67,11 @@ final class RecordJournal: Sendable {
     let lock = try takeLock()
     do {
       try fileSystem.removeTemporaryFiles(in: path)
-      let isRefused = try fileSystem.names(in: path).contains(Self.refusal)
-      state.withLock { ($0.lock, $0.isRefused) = (lock, isRefused) }
+      let names = try fileSystem.names(in: path)
+      try state.withLockUnchecked { state in
+        if names.contains(Self.removal) { try remove(&state) }
+        (state.lock, state.isRefused) = (lock, names.contains(Self.refusal))
+      }
     } catch {
       try? fileSystem.close(lock)
       throw error
@@ -131,7 +136,7 @@ final class RecordJournal: Sendable {
     let isRead =
       isCut && records.withLockUnchecked { $0.restore(entries.map(\.value)) }
     guard isRead, isAtEnd, let first = entries.first else {
-      // The file is written anew with the next change. If it is whole, its types had other keys.
+      // The file is rewritten with the next change. If it is whole, its types had other keys.
       if isAtEnd { return [] }
       return [NormalizedStorageError.damaged(lostBytes: isRead ? bytes.count - offset : bytes.count)]
     }
@@ -223,13 +228,13 @@ final class RecordJournal: Sendable {
     try state.withLockUnchecked { state in
       guard state.lock != nil else { return }
       let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
-      let isAnew = state.file == nil || isLong
-      let (isReset, changes) = records.withLockUnchecked { $0.takeLog(all: isAnew) }
+      let rewrites = state.file == nil || isLong
+      let (isReset, changes) = records.withLockUnchecked { $0.takeLog(all: rewrites) }
       do {
         if isReset || state.mustRemove { try remove(&state) }
         if changes.isEmpty { return }
         if state.file == nil || isLong {
-          try writeAnew(changes, &state)
+          try rewrite(changes, &state)
         } else {
           try append(changes, &state)
         }
@@ -250,7 +255,7 @@ final class RecordJournal: Sendable {
     state.size += entry.count
   }
 
-  private func writeAnew(_ changes: [UInt8], _ state: inout State) throws {
+  private func rewrite(_ changes: [UInt8], _ state: inout State) throws {
     let id = UInt64.random(in: .min ... .max)
     let entry = entry(changes, id, 0)
     guard entry.count <= Self.limit else { throw DiskCacheError.tooLarge(size: entry.count, limit: Self.limit) }
@@ -272,12 +277,18 @@ final class RecordJournal: Sendable {
 
   // MARK: Removing
 
-  /// Removes the file; what is written later begins a new one.
+  /// Removes the file; what is written later begins a new one. If that fails, and the process ends, the next one that opens
+  /// the journal does it.
   private func remove(_ state: inout State) throws {
     state.mustRemove = true
     if let file = state.file.take() { try? fileSystem.close(file) }
-    try fileSystem.removeIfThere(file)
-    try withFolder { try fileSystem.sync($0) }
+    try withFolder { folder in
+      // On a full device there may be no room for it, and the removal may succeed nevertheless.
+      try? fileSystem.replace(Self.removal, in: folder, at: path, with: [])
+      try fileSystem.removeIfThere(file)
+      try fileSystem.sync(folder)
+    }
+    try fileSystem.removeIfThere("\(path)/\(Self.removal)")
     state.mustRemove = false
   }
 

@@ -174,4 +174,19 @@ import Testing
     try await world.store.clear()
     #expect(folder.journal == nil)
   }
+
+  @Test(arguments: [false, true])
+  func `a file that could not be removed before the process ended is nothing to the next one`(isSignOut: Bool)
+    async throws
+  {
+    let files = FaultyFileSystem()
+    let world = try NormalizedWorld(in: folder.url, fileSystem: files)
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    files.keepFiles(endingWith: "/records")
+    await #expect(throws: FileError.self) {
+      if isSignOut { try await world.store.signOut() } else { try await world.store.clear() }
+    }
+    #expect(folder.journal != nil)
+    #expect(try restarted(folder) == nil)
+  }
 }
