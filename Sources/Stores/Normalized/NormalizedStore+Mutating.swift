@@ -23,7 +23,7 @@ extension NormalizedStore {
   ///     response, and once for the server's, whichever is passed. It is called without a lock held. What it throws
   ///     fails the mutation before that is sent; later, it is ignored, since the server has made the change. It is
   ///     called again, on any thread, when what it was made of is another: a mutation that has added to the same list has
-  ///     ended, or the list has come anew, which may have what is to be added already.
+  ///     ended, or the list has come again, which may have what is to be added already.
   public func mutate<Session: GraphQLSession>(
     _ session: Session, optimisticResponse: JSONValue? = nil,
     updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)? = nil

@@ -7,7 +7,7 @@ import SystemBase
 /// Numbers are LEB128. A name or an entity is written once in a section, which is what one change has brought, and
 /// has the next number from then on; 0 says that a new one follows.
 enum RecordStatement: UInt8 {
-  /// What follows numbers its names and entities anew.
+  /// What follows numbers its names and entities from 1 again.
   case section
   /// The entity, by its type and key, that the next statements are about.
   case entity

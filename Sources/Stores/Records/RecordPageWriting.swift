@@ -251,7 +251,7 @@ extension RecordCache {
     if right == nil, page.end != .limit {
       right = matches.last { match in
         if let left, left.run == match.run, left.row > match.row { return false }
-        // A page that goes on where the run ends is not followed by it.
+        // A page that continues where the run ends is not followed by it.
         return match.place == page.rows.count - 1 || !rows(match.run, match.row..<runs[match.run].rows.count).isEmpty
       }.map { ($0.run, $0.row + 1) }
     }

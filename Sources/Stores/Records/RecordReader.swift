@@ -144,7 +144,7 @@ extension RecordCache {
     }
     let mark = state.mark
     if try readPage(view, field, cells, &plan, &state) { return true }
-    // A row that lacks something ends them: whoever requests what comes after the row before it gets it again.
+    // A row that lacks something ends them: a request for what comes after the row before it gets it again.
     let missing = state.missing
     state.reset(to: mark)
     let count = try readableCount(of: view, field, cells, &plan, &state)

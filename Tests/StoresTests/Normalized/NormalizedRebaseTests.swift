@@ -69,7 +69,7 @@ import Testing
     _ = (first, second)
   }
 
-  @Test func `a list that comes anew during a mutation has what that adds`() throws {
+  @Test func `a list that comes again during a mutation has what that adds`() throws {
     let (world, list) = try listWorld()
     let mutation = add("t1", to: world)
     _ = list.take()

@@ -129,7 +129,7 @@ private func events(_ updates: Observable<MomentsSnapshot>, page: Int, of reques
           try await writer.write(event)
         }
       } catch let error as RequestError {
-        // The browser connects again; if the BFF refuses its token, it is told to sign in.
+        // The browser connects again; if the BFF refuses its token, its events end, and it signs in.
         if error.isUnauthenticated { visitors.recheck(request) }
       }
     }

@@ -71,7 +71,7 @@ struct PageTests {
     withExtendedLifetime(server) {}
   }
 
-  @Test func `a page does not say that it is live once its server has gone, and a like that fails is told`()
+  @Test func `a page does not say that it is live once its server has gone, and reports a like that fails`()
     async throws
   {
     let server = try await Server(BFF("--auth", "graphql"))

@@ -8,7 +8,7 @@ struct HPACKEncoder {
     case incremental
     /// It does not, as it differs from message to message.
     case without
-    /// It is secret: no intermediary may put it into a table either, since whoever can also add fields could find out what
+    /// It is secret: no intermediary may put it into a table either, since one who can also add fields could find out what
     /// is in there (section 7.1).
     case never
   }
@@ -178,7 +178,7 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-  /// A hash for our own tables, which are searched one entry after the other: whoever finds equal hashes gains nothing.
+  /// A hash for our own tables, which are searched one entry after the other: to find equal hashes gains nothing.
   func hash(from seed: UInt64) -> UInt64 {
     var hash = seed ^ UInt64(truncatingIfNeeded: count) &* 0x9E37_79B9_7F4A_7C15
     var place = 0
