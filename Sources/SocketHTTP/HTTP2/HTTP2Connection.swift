@@ -54,8 +54,8 @@ final class HTTP2Connection: HTTPConnection {
   @exclusivity(unchecked) private var held: [Held] = []
   /// When the first of them came.
   @exclusivity(unchecked) private var holdTime = Instant.now
-  /// Exchanges that begin once there is room for a stream: the server takes fewer than when they were given this connection,
-  /// or has yet to read what was written.
+  /// Exchanges that begin once there is room for a stream: the server takes none for now, or has yet to read what was
+  /// written.
   @exclusivity(unchecked) private var crowded: [Held] = []
   /// What was found out elsewhere than in what has arrived.
   @exclusivity(unchecked) private var events = Fifo<ConnectionEvent>()
@@ -117,10 +117,8 @@ final class HTTP2Connection: HTTPConnection {
     exchange.recordActivity(at: now)
   }
 
-  private func begin(_ exchange: SocketExchange, at start: Instant, whenReady: (@Sendable () -> Void)?) {
-    let request = exchange.request
-    let hasBody = request.upload != nil || !(request.body ?? Data()).isEmpty
-    let head = HTTP2RequestHead(request, defaults: exchange.defaults)
+  private func begin(_ exchange: SocketExchange, at now: Instant, whenReady: (@Sendable () -> Void)?) {
+    let head = HTTP2RequestHead(exchange.request, defaults: exchange.defaults)
     let largestHead = machine.peer.largestHead
     guard largestHead == .max || head.listSize <= largestHead else {
       let error = RequestError(
@@ -128,23 +126,57 @@ final class HTTP2Connection: HTTPConnection {
         reached: .never)
       return events.append(.lost(ExchangeLoss(exchange: exchange), error))
     }
-    guard ending == nil, writeError == nil, !machine.takesNoMore else {
-      // The server may have changed its mind since the exchange was given this connection.
-      let error = RequestError(
-        .connectionLost, "The server takes no more requests on this connection.", reached: .never)
-      return events.append(.lost(ExchangeLoss(exchange: exchange, isRefused: true), error))
+    // The server may have changed its mind since the exchange was given this connection.
+    guard ending == nil, writeError == nil, crowded.count < mostCrowded else { return refuse(exchange) }
+    if !crowded.isEmpty || !open(exchange, head, at: now, whenReady: whenReady) {
+      exchange.recordActivity(at: now)
+      crowded.append((exchange, whenReady))
     }
-    guard crowded.isEmpty, let stream = machine.open(head, isEnd: !hasBody) else {
-      exchange.recordActivity(at: start)
-      return crowded.append((exchange, whenReady))
-    }
-    if carried.isEmpty { lastSign = start }
+  }
+
+  /// How many exchanges may wait for room: those that the server takes besides those that are open. While it takes none at
+  /// all, a new connection is expected to do no better.
+  private var mostCrowded: Int {
+    if machine.takesNoMore { return 0 }
+    let limit = machine.peer.maximumStreams
+    return limit == 0 ? .max : max(0, limit - machine.openCount)
+  }
+
+  /// Gives an exchange to another connection.
+  private func refuse(_ exchange: SocketExchange) {
+    let error = RequestError(
+      .connectionLost, "The server takes no more requests on this connection.", reached: .never)
+    events.append(.lost(ExchangeLoss(exchange: exchange, isRefused: true), error))
+  }
+
+  /// Begins an exchange on a stream; returns `false` if there is no room for one.
+  private func open(
+    _ exchange: SocketExchange, _ head: HTTP2RequestHead, at now: Instant, whenReady: (@Sendable () -> Void)?
+  ) -> Bool {
+    let request = exchange.request
+    let hasBody = request.upload != nil || !(request.body ?? Data()).isEmpty
+    guard let stream = machine.open(head, isEnd: !hasBody) else { return false }
+    if carried.isEmpty { lastSign = now }
     let upload = exchange.uploadReader(isFramed: false, whenReady: whenReady)
-    carried.append(Carried(exchange: exchange, start: start, upload: upload), of: stream)
-    exchange.recordActivity(at: start)
-    guard hasBody else { return }
+    carried.append(Carried(exchange: exchange, start: now, upload: upload), of: stream)
+    exchange.recordActivity(at: now)
+    guard hasBody else { return true }
     sending.append(stream)
     if upload != nil { uploading.append(stream) } else { machine.send(request.body ?? Data(), on: stream, isEnd: true) }
+    return true
+  }
+
+  /// Begins what has waited for room, in order.
+  private func openCrowded() {
+    let now = Instant.now
+    var count = 0
+    while count < crowded.count, machine.room > 0 {
+      let (exchange, whenReady) = crowded[count]
+      let head = HTTP2RequestHead(exchange.request, defaults: exchange.defaults)
+      guard open(exchange, head, at: now, whenReady: whenReady) else { break }
+      count += 1
+    }
+    crowded.removeFirst(count)
   }
 
   func cancel(_ exchange: SocketExchange) {
@@ -158,7 +190,7 @@ final class HTTP2Connection: HTTPConnection {
   }
 
   func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome? {
-    if !crowded.isEmpty, machine.room > 0 || machine.takesNoMore { begin(exchange(&crowded, with: [])) }
+    if !crowded.isEmpty { openCrowded() }
     if writeError != nil { return .blocked }
     for stream in uploading { readUpload(of: stream) }
     return machine.withOutput { body($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
@@ -320,6 +352,9 @@ final class HTTP2Connection: HTTPConnection {
         return .lost(loss, error)
       }
     case .limit(let limit):
+      let kept = min(crowded.count, mostCrowded)
+      for (exchange, _) in crowded[kept...] { refuse(exchange) }
+      crowded.removeSubrange(kept...)
       // A server that takes none for now is not one that takes no more: one exchange waits here until it does.
       return .limit(machine.takesNoMore ? 0 : min(max(limit, 1), Self.mostExchanges))
     }

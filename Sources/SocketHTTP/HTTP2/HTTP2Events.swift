@@ -32,6 +32,8 @@ struct HTTP2Reset: Equatable {
     case peer
     /// The server has closed the connection to streams as late as this one.
     case goAway
+    /// The server takes fewer streams than when this one was to be begun.
+    case limit
     /// The response is not valid, for this reason.
     case malformed(String)
     /// The head or the trailers are larger than this many bytes, or have too many fields.
@@ -43,13 +45,15 @@ struct HTTP2Reset: Equatable {
 
   /// Whether the server has certainly not processed any of the request (RFC 9113, section 8.7): then it may be sent again,
   /// whatever it does.
-  var isUnprocessed: Bool { cause == .goAway || cause == .peer && code == .refusedStream }
+  var isUnprocessed: Bool { cause == .goAway || cause == .limit || cause == .peer && code == .refusedStream }
 
   /// The error that observers get.
   var error: RequestError {
     let reached: RequestError.Reach = isUnprocessed ? .never : .maybe
     return switch cause {
     case .peer: RequestError(.connectionLost, "The server ended the exchange with \(code).", reached: reached)
+    case .limit:
+      RequestError(.connectionLost, "The server takes no more requests on this connection for now.", reached: reached)
     case .goAway:
       RequestError(.connectionLost, "The server closed the connection before it took the request.", reached: reached)
     case .malformed(let reason): RequestError(.badResponse, "The response is not valid HTTP/2: \(reason).")

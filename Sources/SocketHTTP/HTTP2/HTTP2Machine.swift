@@ -19,6 +19,8 @@ struct HTTP2Machine: ~Copyable {
   private var streams = HTTP2StreamTable()
   private var events = HTTP2EventQueue()
   private var nextStream: UInt32
+  /// The latest stream whose head was written: those after it are idle to the server (section 5.1.1).
+  private var lastBegun: UInt32 = 0
   /// How many streams are open: those that count for the server's limit (section 5.1.2).
   private(set) var openCount = 0
   /// The streams that have something of their request waiting, in the order of their turns, and some that had.
@@ -45,6 +47,8 @@ struct HTTP2Machine: ~Copyable {
   private static let writtenAhead = 64 << 10
   /// How many bytes may wait for a server that does not read, before no more streams are opened.
   private static let mostWritten = 1 << 20
+  /// How many heads may wait for a server that does not read.
+  private static let mostHeads = 1000
   /// The size of DATA frames at most, so that the streams take turns.
   private static let largestData = 16 << 10
   private static let lastStream = UInt32(Int32.max)
@@ -81,7 +85,7 @@ struct HTTP2Machine: ~Copyable {
 
   /// How many streams may be opened now.
   var room: Int {
-    guard failure == nil, !takesNoMore, writer.count < Self.mostWritten else { return 0 }
+    guard failure == nil, !takesNoMore, writer.count < Self.mostWritten, heads.count < Self.mostHeads else { return 0 }
     return max(0, peer.maximumStreams - openCount)
   }
 
@@ -196,6 +200,7 @@ struct HTTP2Machine: ~Copyable {
   private mutating func write(_ head: HTTP2RequestHead, of stream: UInt32, isEnd: Bool) {
     guard let index = streams.index(of: stream) else { return }
     streams[index].start = writer.writtenCount
+    lastBegun = stream
     encoder.encode(head)
     encoder.block.withUnsafeBytes { writer.writeHeaders(stream, $0, isEnd: isEnd, largestFrame: peer.largestFrame) }
   }
@@ -219,7 +224,7 @@ struct HTTP2Machine: ~Copyable {
   private mutating func nextSender(within limit: Int) -> (index: Int, count: Int)? {
     for _ in 0..<senders.count {
       guard let id = senders.popFirst() else { return nil }
-      guard let index = streams.index(of: id) else { continue }
+      guard let index = streams.index(of: id), streams[index].isBegun else { continue }
       streams[index].hasTurn = false
       if let count = streams[index].nextCount(within: limit) { return (index, count) }
       if streams[index].isWaiting { giveTurn(at: index) }
@@ -311,7 +316,21 @@ struct HTTP2Machine: ~Copyable {
     writer.writeSettingsAcknowledgement()
     if peer.maximumStreams != old.maximumStreams, !takesNoMore {
       events.append(.limit(peer.maximumStreams))
+      // Behind the acknowledgement no more streams are begun than this (section 5.1.2).
+      while openCount > peer.maximumStreams, let index = lastUnbegun {
+        drop(at: index, HTTP2Reset(code: .noError, cause: .limit))
+      }
     }
+  }
+
+  /// The latest stream, if its head is still to be written: such are behind all others.
+  private var lastUnbegun: Int? { streams.indices.last.flatMap { streams[$0].isBegun ? nil : $0 } }
+
+  /// Ends a stream that the server has not taken.
+  private mutating func drop(at index: Int, _ reset: HTTP2Reset) {
+    let id = streams[index].id
+    remove(at: index)
+    events.append(.reset(stream: id, reset))
   }
 
   /// Section 6.9.
@@ -323,7 +342,9 @@ struct HTTP2Machine: ~Copyable {
       guard sendWindow <= PeerSettings.largestWindow else { throw .flowControl("the connection's window is too large") }
       return
     }
-    guard let index = streams.index(of: stream), !streams[index].isClosed else { return try checkNotIdle(stream) }
+    guard let index = streams.index(of: stream), streams[index].isBegun, !streams[index].isClosed else {
+      return try checkNotIdle(stream)
+    }
     streams[index].sendWindow += increment
     if increment == 0 {
       fail(at: index, .protocolError, .malformed("it gives a stream's window 0 bytes"))
@@ -339,17 +360,17 @@ struct HTTP2Machine: ~Copyable {
     events.append(.goAway(lastStream: last, code, text: text))
     for index in streams.indices.reversed() {
       let id = streams[index].id
-      guard id > last else { break }
+      // Those whose heads are still to be written are the latest.
+      guard id > last || !streams[index].isBegun else { break }
       // What it has answered it has taken, whatever it says.
       guard streams[index].response == .head, streams[index].interimResponses == 0 else { continue }
-      remove(at: index)
-      events.append(.reset(stream: id, HTTP2Reset(code: code, cause: .goAway)))
+      drop(at: index, HTTP2Reset(code: code, cause: .goAway))
     }
   }
 
   /// Section 6.4.
   private mutating func receive(_ code: HTTP2ErrorCode, on stream: UInt32) throws(HTTP2ConnectionError) {
-    guard let index = streams.index(of: stream) else {
+    guard let index = streams.index(of: stream), streams[index].isBegun else {
       try flood.charge()
       return try checkNotIdle(stream)
     }
@@ -367,7 +388,7 @@ struct HTTP2Machine: ~Copyable {
 
   /// Section 5.1.1: the server opens no streams, and knows those that the client has opened.
   private func checkNotIdle(_ stream: UInt32) throws(HTTP2ConnectionError) {
-    guard stream & 1 == 1, stream < nextStream else { throw .protocolError("a frame has a stream that was not opened") }
+    guard stream & 1 == 1, stream <= lastBegun else { throw .protocolError("a frame has a stream that was not opened") }
   }
 
   // MARK: - Responses

@@ -74,34 +74,92 @@ import Testing
     #expect(connection.delivered.isEmpty)
   }
 
-  @Test func `exchanges for which there is no stream begin in order as streams end, or move to another connection`()
-    throws
-  {
+  /// All that the connection says of its exchanges.
+  private func outcomes(_ connection: HTTP2Connection) throws -> [Outcome] {
+    var outcomes: [Outcome] = []
+    while let event = try connection.next(isEmpty: true) {
+      switch event {
+      case .completed(let completion): outcomes.append(Outcome(completion.exchange, isRefused: false))
+      case .lost(let loss, _): outcomes.append(Outcome(loss.exchange, isRefused: loss.isRefused))
+      case .limit, .parts: break
+      }
+    }
+    return outcomes
+  }
+
+  private struct Outcome: Equatable {
+    let exchange: SocketExchange
+    let isRefused: Bool
+
+    init(_ exchange: SocketExchange, isRefused: Bool) {
+      (self.exchange, self.isRefused) = (exchange, isRefused)
+    }
+
+    static func == (a: Outcome, b: Outcome) -> Bool { a.exchange === b.exchange && a.isRefused == b.isRefused }
+  }
+
+  @Test func `exchanges wait while the server takes none, then begin in order, as many as it takes`() throws {
     let connection = try connection()
-    try receive(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 1)]), on: connection)
+    try receive(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 0)]), on: connection)
     let exchanges = try (0..<4).map { _ in try exchange() }
     for exchange in exchanges { connection.begin(exchange, whenReady: nil) }
     write(connection)
     #expect(connection.load == 4)
-    try receive(HTTP2ServerFrame.head(1, isEnd: true), on: connection)
-    var completed: [SocketExchange] = []
-    while let event = try connection.next(isEmpty: true) {
-      if case .completed(let completion) = event { completed.append(completion.exchange) }
-    }
+    #expect(try outcomes(connection).isEmpty)
+    connection.cancel(exchanges[0])
+    try receive(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 2)]), on: connection)
+    #expect(try outcomes(connection) == [Outcome(exchanges[3], isRefused: true)])
     write(connection)
-    try receive(HTTP2ServerFrame.head(3, isEnd: true), on: connection)
-    while let event = try connection.next(isEmpty: true) {
-      if case .completed(let completion) = event { completed.append(completion.exchange) }
-    }
-    #expect(completed.elementsEqual(exchanges.prefix(2)) { $0 === $1 })
-    connection.cancel(exchanges[2])
-    try receive(HTTP2ServerFrame.goAway(3), on: connection)
-    write(connection)
-    var refused: [SocketExchange] = []
-    while let event = try connection.next(isEmpty: true) {
-      if case .lost(let loss, _) = event, loss.isRefused { refused.append(loss.exchange) }
-    }
-    #expect(refused.elementsEqual([exchanges[3]]) { $0 === $1 })
+    try receive(HTTP2ServerFrame.head(1, isEnd: true) + HTTP2ServerFrame.head(3, isEnd: true), on: connection)
+    #expect(
+      try outcomes(connection) == [
+        Outcome(exchanges[1], isRefused: false), Outcome(exchanges[2], isRefused: false),
+      ])
     #expect(connection.load == 0)
+  }
+
+  @Test func `exchanges beyond the server's limit go to another connection at once`() throws {
+    let connection = try connection()
+    try receive(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 1)]), on: connection)
+    let exchanges = try (0..<3).map { _ in try exchange() }
+    for exchange in exchanges { connection.begin(exchange, whenReady: nil) }
+    #expect(try outcomes(connection) == exchanges.dropFirst().map { Outcome($0, isRefused: true) })
+    #expect(connection.load == 1)
+  }
+
+  @Test func `what waits for the server to read begins in order, and goes to another connection when it takes no more`()
+    throws
+  {
+    let connection = try connection()
+    write(connection)
+    try receive(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 10_000)]), on: connection)
+    #expect(try outcomes(connection).isEmpty)
+    let exchanges = try (0..<1200).map { _ in try exchange() }
+    connection.begin(exchanges[0], whenReady: nil)
+    _ = connection.withNext { _, _ in .taken(5) }
+    connection.didWrite(5)
+    for exchange in exchanges.dropFirst() { connection.begin(exchange, whenReady: nil) }
+    #expect(connection.load == 1200)
+    write(connection)
+    write(connection)
+    let heads = (0..<1100 as Range<UInt32>).flatMap { HTTP2ServerFrame.head($0 * 2 + 1, isEnd: true) }
+    try receive(heads, on: connection)
+    #expect(try outcomes(connection) == exchanges.prefix(1100).map { Outcome($0, isRefused: false) })
+  }
+
+  @Test func `what waits for the server to read goes to another connection at a GOAWAY`() throws {
+    let connection = try connection()
+    write(connection)
+    try receive(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 10_000)]), on: connection)
+    #expect(try outcomes(connection).isEmpty)
+    let exchanges = try (0..<1200).map { _ in try exchange() }
+    connection.begin(exchanges[0], whenReady: nil)
+    _ = connection.withNext { _, _ in .taken(5) }
+    connection.didWrite(5)
+    for exchange in exchanges.dropFirst() { connection.begin(exchange, whenReady: nil) }
+    try receive(HTTP2ServerFrame.goAway(UInt32(Int32.max)), on: connection)
+    let refused = try outcomes(connection)
+    #expect(refused.count == 1199)
+    #expect(refused.allSatisfy { $0.isRefused && $0.exchange !== exchanges[0] })
   }
 }

@@ -175,6 +175,81 @@ import Testing
       ])
   }
 
+  /// Section 6.8: no stream is opened after it.
+  @Test func `GOAWAY ends the streams whose heads are still to be written, whatever it says`() {
+    let driver = HTTP2Driver()
+    driver.open()
+    // The system takes no more than this for now.
+    var bytes = driver.takeBytes(upTo: 5)
+    driver.open()
+    let events = driver.receive(HTTP2ServerFrame.goAway(UInt32(Int32.max)))
+    #expect(
+      events == [
+        .limit(0), .goAway(lastStream: UInt32(Int32.max), .noError, text: ""),
+        .reset(stream: 3, HTTP2Reset(code: .noError, cause: .goAway)),
+      ])
+    bytes += driver.takeBytes()
+    #expect(HTTP2ClientFrame.take(from: &bytes).map(\.stream) == [1])
+  }
+
+  /// Section 5.1.2.
+  @Test(arguments: [0, 2] as [UInt32])
+  func `no more streams are begun behind the acknowledgement of a limit than it allows`(limit: UInt32) {
+    let driver = HTTP2Driver()
+    driver.open()
+    var bytes = driver.takeBytes(upTo: 5)
+    for _ in 0..<9 { driver.open() }
+    let events = driver.receive(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, limit)]))
+    bytes += driver.takeBytes()
+    #expect(HTTP2ClientFrame.take(from: &bytes).count { $0.type == HTTP2FrameType.headers } == max(1, Int(limit)))
+    let dropped = events.dropFirst()
+    #expect(events.first == .limit(Int(limit)))
+    #expect(dropped.count == 10 - max(1, Int(limit)))
+    #expect(dropped.first == .reset(stream: 19, HTTP2Reset(code: .noError, cause: .limit)))
+  }
+
+  @Test func `the body of a request whose head was never written is not sent`() {
+    let driver = HTTP2Driver()
+    driver.open()
+    var bytes = driver.takeBytes(upTo: 5)
+    driver.open("POST", isEnd: false)
+    driver.machine.send(Data("mutation".utf8), on: 3, isEnd: true)
+    driver.machine.shutDown()
+    bytes += driver.takeBytes()
+    #expect(!HTTP2ClientFrame.take(from: &bytes).contains { $0.stream == 3 })
+  }
+
+  @Test(arguments: [false, true])
+  func `few heads wait for a server that does not read, whether or not they are cancelled`(isCancelled: Bool) {
+    let driver = HTTP2Driver(settings: [(HTTP2Setting.maximumConcurrentStreams, 100_000)])
+    driver.open()
+    _ = driver.takeBytes(upTo: 5)
+    var count = 0
+    while count < 10_000, let stream = driver.machine.open(.sample(), isEnd: true) {
+      if isCancelled { driver.machine.cancel(stream) }
+      count += 1
+    }
+    #expect(count <= 1000)
+    #expect(driver.machine.room == 0)
+  }
+
+  /// Section 5.1: it is idle to the server.
+  @Test(arguments: [HTTP2ServerFrame.reset(3, 1), HTTP2ServerFrame.windowUpdate(3, 100), HTTP2ServerFrame.head(3)])
+  func `a frame for a stream whose head was not written ends the connection`(frame: [UInt8]) {
+    let driver = HTTP2Driver()
+    driver.open()
+    _ = driver.takeBytes(upTo: 5)
+    driver.open()
+    driver.receive(frame)
+    #expect(driver.failure?.code == .protocolError)
+    let other = HTTP2Driver()
+    other.open()
+    _ = other.takeBytes(upTo: 5)
+    other.machine.cancel(other.open())
+    other.receive(frame)
+    #expect(other.failure?.code == .protocolError)
+  }
+
   @Test func `a response that has begun is not taken back by GOAWAY`() {
     let driver = HTTP2Driver()
     driver.open()

@@ -100,15 +100,6 @@ import Testing
     #expect(driver.receive(HTTP2ServerFrame.head(5, isEnd: true)).count == 2)
   }
 
-  @Test func `a response to a request that was not sent is refused`() {
-    let driver = HTTP2Driver()
-    driver.open()
-    _ = driver.takeBytes(upTo: 5)
-    driver.open()
-    driver.receive(HTTP2ServerFrame.head(3))
-    #expect(driver.failure?.code == .streamClosed)
-  }
-
   /// RFC 8441, section 4.
   @Test func `a CONNECT may name a protocol`() throws {
     let target = try HTTPRequest(method: .get, url: #require(URL(string: "https://example.com/live"))).target

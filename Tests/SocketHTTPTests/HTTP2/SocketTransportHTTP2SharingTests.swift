@@ -190,4 +190,53 @@ import Testing
     // None was refused and sent again.
     #expect(attempts.value == 21)
   }
+
+  @Test func `a request goes to another connection while event streams take all of the first from the start`()
+    async throws
+  {
+    let server = try await PythonHTTP2Server(isSecure: false, "--streams", "2")
+    let transport = server.transport()
+    let forLong = HTTPTimeouts(total: .seconds(60))
+    let streams = try (0..<2).map { _ in
+      ExchangeLog(transport.send(try server.request("/events?count=100000", timeouts: forLong)))
+    }
+    let log = ExchangeLog(transport.send(try server.request("/size?count=1", timeouts: forLong)))
+    let entries = try await log.ended()
+    #expect(entries.last == .completed)
+    for stream in streams { stream.subscription.dispose() }
+  }
+
+  /// The system takes no more of what is sent, so that nothing but what arrives makes the connection look again.
+  @Test func `a request goes to another connection at a GOAWAY of a server that does not read`() async throws {
+    let (mayLeave, hasEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let server = try HTTP2ScriptedServer { connection in
+      if connection.number == 1 {
+        try connection.send(
+          HTTP2ServerFrame.settings([
+            (HTTP2Setting.maximumConcurrentStreams, 1), (HTTP2Setting.initialWindowSize, 1 << 30),
+          ]) + HTTP2ServerFrame.windowUpdate(0, 1 << 30))
+        _ = try connection.readHead()
+        mayLeave.wait()
+        try connection.send(HTTP2ServerFrame.goAway(1))
+        hasEnded.wait()
+      } else {
+        while true { try connection.send(HTTP2ServerFrame.head(connection.readRequest(), isEnd: true)) }
+      }
+    }
+    defer { hasEnded.signal() }
+    let transport = server.transport()
+    let forLong = HTTPTimeouts(total: .seconds(60))
+    let progress = Monitor(0)
+    var request = try server.request(method: .post, body: Data(count: 64 << 20), timeouts: forLong)
+    request.onProgress = { sent in progress.update { $0 = sent.sent } }
+    let upload = ExchangeLog(transport.send(request))
+    try await progress.wait(for: "the upload") { $0 > 0 }
+    let logs = try (0..<3).map { _ in ExchangeLog(transport.send(try server.request(timeouts: forLong))) }
+    mayLeave.signal()
+    for log in logs {
+      let entries = try await log.ended()
+      #expect(entries == [.head(200), .completed])
+    }
+    upload.subscription.dispose()
+  }
 }
