@@ -47,10 +47,11 @@ public struct RequestOwners: Sendable {
       }
     }
 
-    /// Takes the end alone: a token may have a kilobyte, and what tells it apart is there, its signature.
+    /// Takes all bytes, since whoever chooses a name could choose many that are alike in part of it, and at once, since a
+    /// token may have a kilobyte.
     func hash(into hasher: inout Hasher) {
       switch self {
-      case .account(let text), .token(let text): for byte in text.utf8.suffix(16) { hasher.combine(byte) }
+      case .account(var text), .token(var text): text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
       }
     }
 

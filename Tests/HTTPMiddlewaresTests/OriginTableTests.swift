@@ -43,4 +43,13 @@ struct OriginTableTests {
     for _ in 0..<2 { for (number, owner) in owners.enumerated() { table.withValue(of: owner) { $0 += number } } }
     #expect(owners.map { owner in table.withValue(of: owner) { $0 } } == [0, 2, 4, 6, 8])
   }
+
+  @Test func `owners that are alike in part of their names have hashes of their own`() {
+    let part = String(repeating: "x", count: 100)
+    let owners = (0..<100).flatMap { number -> [RequestOwners.TokenOwner] in
+      let number = String(number)
+      return [.token(number + part), .token(part + number), .token(part + number + part)]
+    }
+    #expect(Set(owners.map(\.hashValue)).count == owners.count)
+  }
 }
