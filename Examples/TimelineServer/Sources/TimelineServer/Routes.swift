@@ -53,7 +53,7 @@ func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequest
     let page = try request.page
     let updates = try await visitors.serve(request) { visitor, policy in
       _ = try await timelines.timeline(of: userID, for: visitor, policy)
-      return try timelines.updates(of: userID, for: visitor)
+      return timelines.updates(of: userID, for: visitor)
     }
     return Response(
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],

@@ -4,15 +4,32 @@ import Synchronization
 /// Streams that all who follow the same thing share: the first one connects, and the last one to leave disconnects.
 /// Without this, each of 40 browsers of one account would fetch a timeline again for each like.
 final class SharedUpdates<Key: Hashable & Sendable, Update: Sendable>: Sendable {
-  private let streams = Mutex<[Key: Observable<Update>]>([:])
+  private struct Shared {
+    let number: Int
+    let stream: Observable<Update>
+  }
 
-  /// The stream of a key, with its last update first; `connect` makes it if nobody follows it yet.
-  func stream(_ key: Key, connect: () throws -> Observable<Update>) throws -> Observable<Update> {
-    let new = try connect().do(onDispose: { [weak self] in self?.streams.withLock { $0[key] = nil } }).share(replay: 1)
-    return streams.withLock { streams in
-      let stream = streams[key] ?? new
-      streams[key] = stream
-      return stream
+  private let state = Mutex((count: 0, streams: [Key: Shared]()))
+
+  /// The stream of a key, with its last update first; `connect` makes it for a subscriber whom nobody precedes.
+  func stream(_ key: Key, connect: @escaping @Sendable () throws -> Observable<Update>) -> Observable<Update> {
+    // Nothing is kept for a response that nobody reads, as that to HEAD.
+    .deferred {
+      if let shared = self.state.withLock({ $0.streams[key] }) { return shared.stream }
+      let updates = try connect()
+      return self.state.withLock { state in
+        if let shared = state.streams[key] { return shared.stream }
+        state.count += 1
+        let number = state.count
+        let stream = updates.do(onDispose: { [weak self] in self?.remove(number, of: key) }).share(replay: 1)
+        state.streams[key] = Shared(number: number, stream: stream)
+        return stream
+      }
     }
+  }
+
+  /// Forgets a stream that nobody follows any more, unless another has taken its place.
+  private func remove(_ number: Int, of key: Key) {
+    state.withLock { if $0.streams[key]?.number == number { $0.streams[key] = nil } }
   }
 }

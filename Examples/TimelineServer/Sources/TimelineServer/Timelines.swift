@@ -57,8 +57,8 @@ struct Timelines: Sendable {
   /// A user's timeline now, and whenever it changes: by a like through this server, or because the BFF says so. All
   /// devices of a visitor share it, under the token of the first one that follows. If the BFF no longer accepts that,
   /// the stream fails for all; those who come back share it under another token.
-  func updates(of userID: String, for visitor: Visitor) throws -> Observable<MomentsSnapshot> {
-    try shared.stream(Followed(visitorID: visitor.userID, ownerID: userID)) {
+  func updates(of userID: String, for visitor: Visitor) -> Observable<MomentsSnapshot> {
+    shared.stream(Followed(visitorID: visitor.userID, ownerID: userID)) { [self] in
       let store = try store(of: visitor)
       let likes = MomentLiked(variables: .init(userID: userID)).subscribe(on: try client.acting(with: visitor.token))
         .do(onNext: { event in
