@@ -122,6 +122,17 @@ let package = Package(
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
+      name: "NormalizedBenchmarks",
+      dependencies: [
+        "CAllocations", "Measuring",
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
+        .product(name: "Stores", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "StrictJSON", package: "MomentsSDK"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
       name: "TransportBenchmarks",
       dependencies: [
         "BenchmarkSupport",

@@ -1,5 +1,6 @@
 #include "CAllocations.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -38,4 +39,9 @@ int posix_memalign(void **result, size_t alignment, size_t size) {
   count++;
   *result = __libc_memalign(alignment, size);
   return *result ? 0 : ENOMEM;
+}
+
+long allocated_bytes(void) {
+  struct mallinfo2 info = mallinfo2();
+  return (long)(info.uordblks + info.hblkhd);
 }

@@ -21,8 +21,9 @@ struct NormalizedKey: Hashable, Sendable {
 
     func isEqual(to other: Variables) -> Bool { Self.isEqual(value, other.value) }
 
-    private static func isEqual<Value: Hashable>(_ value: Value, _ other: any Hashable) -> Bool {
-      (other as? Value) == value
+    /// Without a cast, which would take longer than all the rest of a warm read: the type is the same one.
+    private static func isEqual<Value: Hashable, Other: Hashable>(_ value: Value, _ other: Other) -> Bool {
+      Value.self == Other.self && unsafeBitCast(other, to: Value.self) == value
     }
 
     init(_ variables: some Encodable & Sendable, by encoder: any BodyEncoder) throws {
@@ -75,8 +76,9 @@ struct NormalizedKey: Hashable, Sendable {
   }
 }
 
-/// What the records have for a key, decoded: the value that a normalised store's `Store` keeps.
-struct NormalizedValue: Sendable {
+/// What the records have for a key, decoded: the value that a normalised store's `Store` keeps. A class, since it is passed
+/// on many times.
+final class NormalizedValue: Sendable {
   let value: any Sendable
   /// Grows with each read of the key that gave something else than the one before.
   let number: UInt64
@@ -86,6 +88,11 @@ struct NormalizedValue: Sendable {
   let isOptimistic: Bool
   /// Keeps the key's dependencies for as long as somebody keeps a value.
   let lease: ReadLease?
+
+  init(value: any Sendable, number: UInt64, json: [UInt8], isOptimistic: Bool, lease: ReadLease?) {
+    (self.value, self.number, self.json) = (value, number, json)
+    (self.isOptimistic, self.lease) = (isOptimistic, lease)
+  }
 }
 
 /// Says that a key's value is kept somewhere: what it was read of is then not collected, and its changes are noticed.

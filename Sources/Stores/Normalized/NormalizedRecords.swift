@@ -33,6 +33,10 @@ struct NormalizedRecords: Sendable {
     /// What the latest read gave if something was missing from it, with null in its place.
     var partial: [UInt8]?
     var isOptimistic = false
+    /// How often the records had changed before the latest read, and whether nothing that it gave is known to be
+    /// otherwise now.
+    var version: UInt64 = 0
+    var isCurrent = false
   }
 
   /// What is known of a key beside its records.
@@ -79,6 +83,8 @@ struct NormalizedRecords: Sendable {
   private var answers: Set<UInt64> = []
   private var rebases = RecordRebases()
   private var lastNumber: UInt64 = 0
+  /// How often the records were changed.
+  private var version: UInt64 = 0
   private(set) var epoch: UInt64 = 0
   /// Whether nothing is kept any more.
   private var isEnded = false
@@ -238,6 +244,20 @@ struct NormalizedRecords: Sendable {
     return reading
   }
 
+  /// Reads a key after what has changed these fields, and notes what the read depends on.
+  mutating func read(
+    _ key: NormalizedKey, after changes: [RecordChange], _ plan: @autoclosure () throws -> PreparedPlan
+  ) throws -> Reading {
+    if changes.isEmpty, !hasConfirmed, !hasLayers, let watch = ids[key].flatMap({ watches[$0] }), watch.isCurrent,
+      let json = watch.json, let lease = watch.lease
+    {
+      return Reading(
+        key: key, lease: lease, number: watch.number, isOptimistic: false, json: json, missing: [], isSame: true,
+        epoch: epoch)
+    }
+    return try read(key, plan())
+  }
+
   /// Reads a key again; `nil` if nobody keeps its values any more.
   private mutating func read(_ id: UInt64) throws(RecordError) -> Reading? {
     guard var watch = watches.removeValue(forKey: id) else { return nil }
@@ -250,12 +270,13 @@ struct NormalizedRecords: Sendable {
     let dependencies = rest?.dependencies ?? result.dependencies
     index.watch(id, dependencies)
     let isOptimistic = cache.showsOptimistic(in: dependencies)
-    let isSameContent = result.json.map { $0 == watch.json } ?? true
+    let isSameContent = result.json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? true
     let isSame =
       watch.number > 0 && isSameContent && watch.partial == rest?.json && watch.isOptimistic == isOptimistic
     if !isSame { watch.number = next() }
     if !isSameContent { watch.json = result.json }
     (watch.lease, watch.partial, watch.isOptimistic) = (lease, rest?.json, isOptimistic)
+    (watch.version, watch.isCurrent) = (version, result.json != nil && !isOptimistic)
     if isOptimistic { optimisticWatches.insert(id) } else { optimisticWatches.remove(id) }
     return Reading(
       key: watch.key, lease: lease, number: watch.number, isOptimistic: isOptimistic,
@@ -275,7 +296,11 @@ struct NormalizedRecords: Sendable {
     if exchange(&hasConfirmed, with: false) { touched = Set(touched).union(optimisticWatches).sorted() }
     var readings: [Reading] = []
     for id in touched {
-      guard let key = watches[id]?.key, isWatched(key) else { continue }
+      guard let watch = watches[id] else { continue }
+      // What has changed the records has read it, too.
+      if watch.version == version { continue }
+      watches[id]?.isCurrent = false
+      guard isWatched(watch.key) else { continue }
       if let reading = try? read(id), !reading.isSame { readings.append(reading) }
     }
     return readings
@@ -455,8 +480,9 @@ struct NormalizedRecords: Sendable {
     cache.touched = []
   }
 
-  /// Keeps what the latest writes and removals have touched at a level.
+  /// Notes that the records were changed, and what the latest writes and removals have touched at a level.
   private mutating func noteTouched(in level: UInt64?) {
+    version += 1
     guard let touched = cache.touched, !touched.isEmpty else { return }
     cache.touched?.removeAll(keepingCapacity: true)
     if level ?? 0 < RecordLayer.firstOptimistic { log?.note(touched, in: cache) }
@@ -491,6 +517,7 @@ struct NormalizedRecords: Sendable {
     }
     restored.touched = []
     cache = restored
+    for id in watches.keys { watches[id]?.isCurrent = false }
     return true
   }
 
@@ -504,4 +531,17 @@ struct NormalizedRecords: Sendable {
 
   /// Goes on with it; returns whether there is more to do.
   mutating func continueCollection(entities limit: Int) -> Bool { cache.continueCollection(entities: limit) }
+}
+
+extension [UInt8] {
+  /// Whether they are the same, at the speed of the system's comparison.
+  fileprivate func hasBytes(of other: [UInt8]) -> Bool {
+    count == other.count
+      && withUnsafeBytes { own in
+        other.withUnsafeBytes { others in
+          guard let start = own.baseAddress, let othersStart = others.baseAddress else { return true }
+          return memcmp(start, othersStart, own.count) == 0
+        }
+      }
+  }
 }

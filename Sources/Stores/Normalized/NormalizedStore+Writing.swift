@@ -105,7 +105,7 @@ extension NormalizedStore {
       changes += (written ?? []) + records.end(change)
       if written == nil { return nil }
       if response.errors.isEmpty { records.noteResponse(of: key, to: change, at: now) }
-      return try? records.read(key, plan)
+      return try? records.read(key, after: changes, plan)
     }
     collectIfNeeded()
     // Layers may have been made again.

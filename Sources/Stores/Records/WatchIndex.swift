@@ -71,9 +71,12 @@ package struct WatchIndex: Sendable {
   package mutating func touched(by changes: [RecordChange]) -> [UInt64] {
     search += 1
     var touched: [UInt64] = []
+    // Changes of one entity follow each other.
+    var (key, first) = (UInt64.max, Self.none)
     for change in changes {
       let entry = RecordDependencies.Entry(change.entity, change.field, at: change.place)
-      var node = heads[entry.key] ?? Self.none
+      if entry.key != key { (key, first) = (entry.key, heads[entry.key] ?? Self.none) }
+      var node = first
       while node != Self.none {
         let watcher = nodes[node].watcher
         if nodes[node].entry.mask & entry.mask != 0, watchers[watcher].search != search {
