@@ -184,7 +184,8 @@ final class RecordJournal: Sendable {
   func flush(then completion: @escaping @Sendable () -> Void) {
     let begins = waiting.withLock { waiting in
       let begins = waiting == nil
-      waiting = (waiting ?? []) + (writesBehind ? [] : [completion])
+      // Behind, nobody waits; but what changes while something is written is to be written, too.
+      waiting = writesBehind ? [{}] : (waiting ?? []) + [completion]
       return begins
     }
     if writesBehind { completion() }

@@ -5,6 +5,7 @@ import StoresTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import Stores
@@ -251,6 +252,26 @@ import Testing
     let (next, copy) = try restarted()
     #expect(next.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
     _ = copy
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `what changes while a store that writes behind is writing is written, too`() async throws {
+    let (files, isWriting, goOn) = (FaultyFileSystem(), Monitor(false), DispatchSemaphore(value: 0))
+    let world = try NormalizedWorld(in: folder.url, fileSystem: files) { $0.writing = .behind }
+    files.fail("write", number: 0, .shortWrite)
+    files.onFault {
+      isWriting.update { $0 = true }
+      goOn.wait()
+    }
+    try world.store.receive(["issue": ["id": "1", "title": "a", "state": "OPEN"]], of: GetIssue("1"))
+    try await isWriting.wait { $0 }
+    try world.store.update(GetIssue("1")) { $0.issue?.title = "b" }
+    goOn.signal()
+    var written: Data { folder.journal.flatMap { try? Data(contentsOf: $0) } ?? Data() }
+    while written.range(of: Data(#""b""#.utf8)) == nil {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
   }
 
   @Test func `a file that changes again and again stays small`() async throws {
