@@ -136,7 +136,8 @@ extension RecordCache {
   func fingerprint(_ cursor: Slot) -> UInt64? {
     guard cursor.kind == .scalar, cursor.count > 0 else { return nil }
     let bytes = bytes(of: cursor)
-    guard bytes[0] == UInt8(ascii: "\"") else { return max(fingerprint(bytes), 1) }
+    // What a journal has may be no JSON.
+    guard bytes.count > 1, bytes[0] == UInt8(ascii: "\"") else { return max(fingerprint(bytes), 1) }
     if bytes.contains(UInt8(ascii: "\\")) { return fingerprint(ResponseScanner.unescaped(bytes)) }
     return max(fingerprint(UnsafeBufferPointer(rebasing: bytes[1..<(bytes.count - 1)])), 1)
   }
@@ -273,7 +274,9 @@ extension RecordCache {
     guard slot.kind == .object else { return false }
     let view = PageView(cells(of: slot), run: 0)
     let isList = { (list: Slot) in list.kind == .missing || list.kind == .list && list.count == view.cursors.count }
-    return view.cursors.kind == .list && isList(view.edges) && isList(view.nodes)
+    // Fingerprints are not kept: what is at an end is the number of an element.
+    let areNumbers = [view.start, view.end].allSatisfy { (0...Int(Int32.max)).contains($0.number) }
+    return areNumbers && view.cursors.kind == .list && isList(view.edges) && isList(view.nodes)
   }
 }
 
