@@ -444,6 +444,9 @@ struct NormalizedRecords: Sendable {
   /// Whether layers have to be made again.
   var hasDueRebases: Bool { rebases.isAnyDue }
 
+  /// How many layers may have to be made again.
+  var rebaseCount: Int { rebases.count }
+
   /// Begins to make the lowest layer again that has to be.
   mutating func beginRebase() -> RecordRebases.Rebase? { rebases.begin() }
 

@@ -191,9 +191,9 @@ extension NormalizedStore {
   }
 
   /// Makes layers again that closures have made of what has changed since, the lowest first. Not without end, should a
-  /// closure change what it is made of.
+  /// closure change what it is made of: each once, as a rule, and some again.
   private func rebase(_ changes: inout [RecordChange]) {
-    for _ in 0..<100 {
+    for _ in 0..<records.withLock({ $0.rebaseCount }) + 100 {
       guard let rebase = records.withLock({ $0.beginRebase() }) else { return }
       let edits = NormalizedEdits(self, again: rebase)
       try? rebase.run(edits)

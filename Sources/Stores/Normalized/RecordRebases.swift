@@ -17,6 +17,8 @@ struct RecordRebases: Sendable {
 
   var isEmpty: Bool { rebases.isEmpty }
 
+  var count: Int { rebases.count }
+
   func has(_ layer: UInt64) -> Bool { rebases[layer] != nil }
 
   func isRunning(_ layer: UInt64) -> Bool { rebases[layer]?.isRunning ?? false }

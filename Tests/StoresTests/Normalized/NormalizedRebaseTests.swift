@@ -112,6 +112,18 @@ import Testing
     _ = mutation
   }
 
+  @Test func `any number of mutations that add to a list are on top of what changes below them`() async throws {
+    let (world, list) = try listWorld()
+    let mutations = (0..<120).map { add("t\($0)", to: world) }
+    try world.store.update(GetIssuesWithIDs()) { $0.issues.append(.init(id: "2", title: "b")) }
+    let shown = list.take().last?.value?.issues.map(\.id) ?? []
+    #expect(shown.count == 122)
+    #expect(shown.last == "2")
+    // They would be made again for each that ends.
+    try await world.store.clear()
+    _ = mutations
+  }
+
   @Test func `a closure is not called again for what it does not read`() throws {
     let (world, _) = try listWorld()
     let calls = Mutable(0)
