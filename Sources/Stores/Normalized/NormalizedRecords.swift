@@ -143,11 +143,17 @@ struct NormalizedRecords: Sendable {
   /// Ends a change: what was shown for it until then is no longer.
   mutating func end(_ change: Change) -> [RecordChange] {
     guard (inProgress.remove(change.number) ?? waiting.remove(change.number)) != nil else { return [] }
+    let changes = hide(change)
+    settle()
+    return changes
+  }
+
+  /// Stops showing what is shown until a change's response comes.
+  mutating func hide(_ change: Change) -> [RecordChange] {
     if cache.layerNumbers.contains(change.optimistic) { hasConfirmed = true }
     let changes = cache.removeLayer(change.optimistic)
     forgetRebase(of: change.optimistic)
     noteTouched(in: change.optimistic)
-    settle()
     return changes
   }
 

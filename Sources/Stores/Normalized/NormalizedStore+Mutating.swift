@@ -69,7 +69,7 @@ extension NormalizedStore {
     }
   }
 
-  /// Shows an optimistic response as a layer.
+  /// Shows an optimistic response as a layer; nothing of it if the closure throws.
   func show<Session: GraphQLSession>(
     _ response: JSONValue, of session: Session, _ key: NormalizedKey, _ change: NormalizedRecords.Change,
     _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?
@@ -82,10 +82,14 @@ extension NormalizedStore {
       try updates?(try SessionSource(session: session).data(of: json, by: decoder), edits)
     }
     if updates != nil { records.withLock { $0.keepRebase(of: change, isOptimistic: true, make) } }
-    try make(edits)
+    let made = Result { try make(edits) }
     let steps = ValueSteps()
-    commit(in: steps) { _, changes in changes += edits.end().changes }
+    commit(in: steps) { records, changes in
+      changes += edits.end().changes
+      if case .failure = made { changes += records.hide(change) }
+    }
     store.end(steps)
+    try made.get()
   }
 
   /// Writes the response in the place of what was shown until then.

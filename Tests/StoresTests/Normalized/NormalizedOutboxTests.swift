@@ -107,6 +107,25 @@ import Testing
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
   }
 
+  @Test func `nothing is shown of a mutation whose closure throws`() async throws {
+    struct Refusal: Error {}
+    let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
+    try world.store.receive(["issue": ["id": "1", "title": "a", "state": "OPEN"]], of: GetIssue("1"))
+    let outbox = try outbox(world)
+    world.store.show(outbox) { rename in
+      .of(RenameIssue(rename.id, rename.title), optimisticResponse: ["rename": ["id": "1", "title": "waits"]]) { _, _ in
+        throw Refusal()
+      }
+    }
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    while world.server.count < 1 { await Task.yield() }
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
+    world.server.last.data(renamed("1", "sent"))
+    try await submission.waitForCompletion()
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent OPEN memory")
+    await outbox.close()
+  }
+
   @Test func `what waits is no longer shown when that is disposed`() async throws {
     let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
     try await world.request(GetIssue("1"), issue("1", "a"))
