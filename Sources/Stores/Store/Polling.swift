@@ -53,7 +53,7 @@ extension Observable {
     .create { observer in
       let pauses = Poller.pauses(of: interval, jitter: jitter)
       let poller = Poller(pauses, scheduler, age: age, refresh: refresh)
-      poller.wait()
+      poller.wait(since: age() ?? .zero)
       let subscription = self.subscribe(
         onNext: { observer.onNext($0) },
         onError: { error in
@@ -98,12 +98,13 @@ private final class Poller: Sendable {
   }
 
   /// Waits until the value is old enough, which a response to another's request may put off.
-  func wait(atLeast minimum: Duration = .zero) {
+  /// - Parameter age: How old it is. It counts as new after each request: one that is answered with errors makes it no
+  ///   younger, and would be made again at once.
+  func wait(since age: Duration = .zero, atLeast minimum: Duration = .zero) {
     let failures = state.withLock(\.failures)
     let due = pauses.delay(after: failures + 1)
     state.withLock { $0.due = due }
-    let known = failures > 0 ? .zero : min(age() ?? .zero, due)
-    sleep(max(due - known, minimum))
+    sleep(max(due - min(age, due), minimum))
   }
 
   private func sleep(_ pause: Duration) {

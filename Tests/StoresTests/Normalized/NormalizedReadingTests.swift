@@ -152,4 +152,22 @@ import Testing
     _ = detail
     #expect(list.brief() == ["a,C memory"])
   }
+
+  @Test(arguments: [GraphQLErrorPolicy.all, .ignore])
+  func `what is requested again and again is requested once an interval, also if each answer has errors`(
+    policy: GraphQLErrorPolicy
+  ) throws {
+    let world = try NormalizedWorld()
+    let stream = Recorder(world.store.stream(GetIssue("1", errorPolicy: policy), every: .seconds(10), jitter: 0))
+    world.server[0].data(issue("1", "a"))
+    for count in 1..<4 {
+      world.time.advance(by: .seconds(10))
+      #expect(world.server.count == count + 1)
+      world.server.last.answer(
+        #"{"data": \#(issue("1", "a")), "errors": [{"message": "no", "path": ["issue", "state"]}]}"#)
+      world.time.advance(by: .milliseconds(1))
+      #expect(world.server.count == count + 1)
+    }
+    _ = stream
+  }
 }
