@@ -91,7 +91,8 @@ public final class NormalizedEdits: Sendable {
     var plan = try store.plan(of: key)
     plan.replacesPages = true
     let entity = key.source.entity
-    while true {
+    // A closure that changes what it is given, by another call, would be called without end.
+    for rest in (0..<100).reversed() {
       let read = try store.records.withLockUnchecked { try $0.json(&plan, at: entity, upTo: level) }
       guard let read, var value = try key.source.value(of: read, by: store.client.decoder) as? Value else {
         return false
@@ -103,11 +104,12 @@ public final class NormalizedEdits: Sendable {
       let json = try ResponseCompletion(plan).bytes(after, before: before, in: JSONValue(json: read.span.bytes))
       var isCurrent = true
       try write { records, change throws(RecordError) in
-        isCurrent = try records.json(&plan, at: entity, upTo: level) == read
+        if rest > 0 { isCurrent = try records.json(&plan, at: entity, upTo: level) == read }
         return isCurrent ? try write(json, of: &plan, at: entity, by: change, &records) : []
       }
-      if isCurrent { return true }
+      if isCurrent { break }
     }
+    return true
   }
 
   /// Writes the data of the mutation's response.

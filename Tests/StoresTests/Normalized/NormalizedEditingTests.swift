@@ -164,4 +164,18 @@ import Testing
     #expect(list.take().isEmpty)
     #expect(world.store.missingPath(of: GetIssue("1")) == "issue.state")
   }
+
+  @Test func `an edit whose closure changes what it is given by another call ends`() throws {
+    struct Endless: Error {}
+    let world = try NormalizedWorld()
+    try world.store.receive(["issues": [["id": "1", "title": "a"]]], of: GetIssuesWithIDs())
+    var calls = 0
+    try world.store.update(GetIssuesWithIDs()) { list in
+      calls += 1
+      if calls > 1_000 { throw Endless() }
+      try world.store.receive(["issues": [["id": "1", "title": .string("\(calls)")]]], of: GetIssuesWithIDs())
+      list.issues.append(.init(id: "2", title: "b"))
+    }
+    #expect(world.store.peek(GetIssuesWithIDs())?.value?.issues.map(\.id) == ["1", "2"])
+  }
 }
