@@ -144,6 +144,7 @@ public final class NormalizedEdits: Sendable {
         let change = mutation ?? records.begin()
         defer { if mutation == nil { _ = records.end(change) } }
         let changes = try body(&records, change)
+        records.noteUnread(changes)
         let isGuess = mutation != nil && !isOptimistic
         let guesses = isGuess ? records.overruledKeys(by: change, isResponse: isResponse) : []
         made.withLock { made in

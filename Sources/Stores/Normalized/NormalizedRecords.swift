@@ -312,6 +312,11 @@ struct NormalizedRecords: Sendable {
     return readings
   }
 
+  /// Notes that what was read of these fields is otherwise now, where it is to be read again only later.
+  mutating func noteUnread(_ changes: [RecordChange]) {
+    for id in index.touched(by: changes) { watches[id]?.isCurrent = false }
+  }
+
   private mutating func forgetEnded() {
     for id in ended.withLock({ exchange(&$0, with: []) }) where watches[id]?.lease == nil { forget(id) }
   }
@@ -476,6 +481,7 @@ struct NormalizedRecords: Sendable {
     guard rebase.epoch == epoch, rebases.end(rebase.layer) else { return [] }
     let changes = cache.showStaged(rebase.layer)
     noteTouched(in: rebase.layer)
+    noteUnread(changes)
     settle()
     return changes
   }

@@ -20,11 +20,11 @@ extension NormalizedStore {
           // The others' values are there before this operation's watchers see theirs, and are shown after that.
           let steps = ValueSteps()
           do {
-            let (fetched, lost) = try receive(response, of: session, key, change, in: steps)
+            let (fetched, later) = try receive(response, of: session, key, change, in: steps)
             whenWritten { [self] in
               observer.onNext(fetched)
               observer.onCompleted()
-              if let lost { project(lost, in: steps) }
+              if let later { project(later, in: steps) }
               store.end(steps)
             }
           } catch {
@@ -70,12 +70,13 @@ extension NormalizedStore {
     }
   }
 
-  /// Writes a response, ends its request, and returns what is cached of its operation then; and a read from which
-  /// something is missing that the response has, if what began later has hidden it.
+  /// Writes a response, ends its request, and returns what is cached of its operation then; and a read that is to be
+  /// shown after that: one from which something is missing that the response has, if what began later has hidden it, or
+  /// what others have changed meanwhile.
   private func receive<Session: GraphQLSession>(
     _ response: GraphQLResponse<RawJSON>, of session: Session, _ key: NormalizedKey,
     _ change: NormalizedRecords.Change, in steps: ValueSteps
-  ) throws -> (Fetched<NormalizedValue>, lost: NormalizedRecords.Reading?) {
+  ) throws -> (Fetched<NormalizedValue>, later: NormalizedRecords.Reading?) {
     let errors = try response.errors(acceptedBy: session.errorPolicy)
     var isKept: Bool { store.state.withLock { $0.cachesResponse(of: key) } }
     func value(lease: ReadLease?, number: UInt64) throws -> Fetched<NormalizedValue> {
@@ -118,8 +119,8 @@ extension NormalizedStore {
       // Also if the store does not keep the response, as one that a later one has overtaken: what it has brought is in
       // the records.
       let isLatest = project(value, of: reading, in: steps, .requested)
-      let latest = isLatest ? nil : try? read(key)
-      return (Fetched(value, errors: errors), latest?.json == nil ? latest : nil)
+      // What is read is to be shown: others leave that to who has read it.
+      return (Fetched(value, errors: errors), isLatest ? nil : try? read(key))
     }
     return (try value(lease: reading?.lease, number: reading?.number ?? 0), isWhole ? reading : nil)
   }
@@ -177,9 +178,11 @@ extension NormalizedStore {
         !store.perform(in: steps, keeping: &garbage) { $0.drop(key) }
       }
     }
-    var (result, touched) = try records.withLockUnchecked { records in
+    var (result, touched) = try records.withLockUnchecked { records -> (Result, [NormalizedRecords.Reading]?) in
       let result = try change(&records, &changes)
-      return (result, records.hasDueRebases ? nil : readings(&records))
+      guard records.hasDueRebases else { return (result, readings(&records)) }
+      records.noteUnread(changes)
+      return (result, nil)
     }
     if touched == nil {
       rebase(&changes)

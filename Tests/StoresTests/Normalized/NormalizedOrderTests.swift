@@ -1,9 +1,11 @@
+import Foundation
 import GraphQLClient
 import StoresTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
 import SystemBase
+import TestSupport
 import Testing
 
 @testable import Stores
@@ -176,6 +178,19 @@ import Testing
     #expect(world.store.peek(GetIssuesWithIDs())?.value?.description == "1:a")
     #expect(world.store.missingPath(of: GetIssuesWithIDs()) == nil)
   }
+
+  @Test func `a response that says what an edit has just made of a value is not answered by the value before`() throws {
+    let world = try NormalizedWorld()
+    let stream = Recorder(world.store.stream(GetIssue("1")))
+    world.server.last.data(issue("1", "a"))
+    try world.store.update { edits in
+      try edits.update(GetIssue("1")) { $0.issue?.title = "b" }
+      let get = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+      world.server.last.data(issue("1", "b"))
+      #expect(get.brief() == ["1 b OPEN network"])
+    }
+    #expect(stream.take().last?.value?.description == "1 b OPEN")
+  }
 }
 
 /// What happens while a value is decoded, without a lock. One after the other, since a decoder has no context.
@@ -252,6 +267,32 @@ import Testing
     try store.receive(["rename": ["id": "1", "title": "b"]], of: RenameIssue("1", "x"))
     #expect(watcher.take().last?.value?.issues.first?.title == "b")
     try #require(world.server.count == 1)
+    _ = get
+  }
+
+  @Test func `a change is shown, also if who decodes a response has read it before its step`() async throws {
+    let world = try NormalizedWorld()
+    let store = world.store
+    let list = Recorder(store.stream(Hooked()))
+    world.server[0].data(issues(("1", "a")))
+    let get = Recorder(store.get(Hooked(), .networkOnly))
+    let (hasChanged, goOn, isShown) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), Monitor(false))
+    during {
+      try? store.receive(["rename": ["id": "1", "title": "c"]], of: RenameIssue("1", "c"))
+      Thread.detachNewThread {
+        try? store.update { edits in
+          try edits.write(["rename": ["id": "1", "title": "d"]], of: RenameIssue("1", "d"))
+          hasChanged.signal()
+          goOn.wait()
+        }
+        isShown.update { $0 = true }
+      }
+      hasChanged.wait()
+    }
+    world.server[1].data(issues(("1", "b")))
+    goOn.signal()
+    try await isShown.wait { $0 }
+    #expect(list.take().last?.value?.issues.first?.title == "d")
     _ = get
   }
 }
