@@ -393,6 +393,7 @@ struct NormalizedRecords: Sendable {
     // A journal may have of it what memory has not.
     let known = log == nil ? cache.entity(entity.type, key: entity.key) : record(of: entity)
     guard isInProgress(change), let record = known else { return [] }
+    log?.noteRemoval()
     let level = level(of: change)
     defer { noteTouched(in: level) }
     guard let field else {
@@ -407,6 +408,7 @@ struct NormalizedRecords: Sendable {
   mutating func removeRoot(of plan: inout PreparedPlan, by change: Change) throws(RecordError) -> [RecordChange] {
     let known = log == nil ? cache.root(plan.plan.rootType) : cache.insert(plan.plan.rootType, key: [])
     guard isInProgress(change), let root = known else { return [] }
+    log?.noteRemoval()
     let level = level(of: change)
     var changes: [RecordChange] = []
     defer { noteTouched(in: level) }
@@ -506,9 +508,8 @@ struct NormalizedRecords: Sendable {
 
   /// Takes what a journal is to be given.
   /// - Parameter all: Whether that is all that is here, if there is anything new.
-  /// - Returns: Whether everything before is to be removed first, and what there is to write.
-  mutating func takeLog(all: Bool) -> (isReset: Bool, changes: [UInt8]) {
-    log?.take(all: all, of: cache, since: emptyAt) ?? (false, [])
+  mutating func takeLog(all: Bool) -> RecordLog.Changes {
+    log?.take(all: all, of: cache, since: emptyAt) ?? RecordLog.Changes()
   }
 
   /// What was taken has not been written: all is to be written next time.

@@ -230,18 +230,20 @@ final class RecordJournal: Sendable {
       guard state.lock != nil else { return }
       let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
       let rewrites = state.file == nil || isLong
-      let (isReset, changes) = records.withLockUnchecked { $0.takeLog(all: rewrites) }
+      let changes = records.withLockUnchecked { $0.takeLog(all: rewrites) }
       do {
-        if isReset || state.mustRemove { try remove(&state) }
-        if changes.isEmpty { return }
+        if changes.isReset || state.mustRemove { try remove(&state) }
+        if changes.bytes.isEmpty { return }
         if state.file == nil || isLong {
-          try rewrite(changes, &state)
+          try rewrite(changes.bytes, &state)
         } else {
-          try append(changes, &state)
+          try append(changes.bytes, &state)
         }
       } catch {
         if let file = state.file.take() { try? fileSystem.close(file) }
         records.withLock { $0.keepLog() }
+        // The next process must not find what the server has refused. A file can be removed also from a full device.
+        if changes.isRemoval { try? remove(&state) }
         throw error
       }
     }

@@ -13,8 +13,19 @@ struct RecordLog: Sendable {
   private var bytes: [UInt8] = []
   /// Whether everything was removed.
   private var isReset = false
+  /// Whether something was removed.
+  private var isRemoval = false
   /// Whether a part of the changes is lost, so that everything has to be written.
   var lacksAll = false
+
+  /// What a journal is given.
+  struct Changes: Sendable {
+    /// Whether everything before is to be removed first.
+    var isReset = false
+    /// Whether something is removed: then what the journal has must not be read again without this.
+    var isRemoval = false
+    var bytes: [UInt8] = []
+  }
 
   init(_ digest: @escaping @Sendable (NormalizedKey) -> UInt128?) { self.digest = digest }
 
@@ -37,6 +48,9 @@ struct RecordLog: Sendable {
     if !lacksAll { cache.encodeAll(of: entity.number, into: &bytes) }
   }
 
+  /// Notes that what is noted removes something.
+  mutating func noteRemoval() { isRemoval = true }
+
   /// Everything was removed.
   mutating func reset() {
     (bytes, isReset, lacksAll) = ([], true, false)
@@ -48,11 +62,12 @@ struct RecordLog: Sendable {
     _ = operations.write(kept, for: operation.digest, cost: 1)
   }
 
-  mutating func take(all: Bool, of cache: RecordCache, since start: StoreTime) -> (isReset: Bool, changes: [UInt8]) {
-    let isReset = exchange(&isReset, with: false)
-    let changes = exchange(&bytes, with: [])
-    if changes.isEmpty, !lacksAll { return (isReset, []) }
-    guard all || isReset || lacksAll else { return (false, changes) }
+  mutating func take(all: Bool, of cache: RecordCache, since start: StoreTime) -> Changes {
+    let changes = Changes(
+      isReset: exchange(&isReset, with: false), isRemoval: exchange(&isRemoval, with: false),
+      bytes: exchange(&bytes, with: []))
+    if changes.bytes.isEmpty, !lacksAll { return changes }
+    guard all || changes.isReset || lacksAll else { return changes }
     lacksAll = false
     var everything: [UInt8] = []
     everything.append(.beginning)
@@ -62,7 +77,7 @@ struct RecordLog: Sendable {
       if let operation = operations.peek(digest) { Self.encode(operation, digest, into: &everything) }
     }
     cache.encodeAll(into: &everything)
-    return (isReset, everything)
+    return Changes(isReset: changes.isReset, isRemoval: changes.isRemoval, bytes: everything)
   }
 
   private static func encode(_ operation: Operation, _ digest: UInt128, into bytes: inout [UInt8]) {

@@ -189,4 +189,24 @@ import Testing
     #expect(folder.journal != nil)
     #expect(try restarted(folder) == nil)
   }
+
+  @Test(arguments: [false, true])
+  func `what was forbidden and could not be written before the process ended is nothing to the next one`(isKept: Bool)
+    async throws
+  {
+    let files = FaultyFileSystem()
+    let world = try NormalizedWorld(in: folder.url, fileSystem: files)
+    try await world.request(GetIssue("1"), issue("1", "secret"))
+    files.setFull(true)
+    if isKept { files.keepFiles(endingWith: "/records") }
+    let refused = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.server.last.answer("{}", status: 403)
+    try await refused.waitForEnd()
+    #expect(try restarted(folder) == nil)
+    files.setFull(false)
+    files.keepFiles(endingWith: nil)
+    try await world.request(GetIssue("2"), issue("2", "b"))
+    #expect(try restarted(folder) == nil)
+    #expect(try restarted(folder, "2") == "2 b OPEN")
+  }
 }
