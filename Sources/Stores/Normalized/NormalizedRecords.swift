@@ -74,7 +74,8 @@ struct NormalizedRecords: Sendable {
   private var freshness = LRUCache<NormalizedKey, Freshness>(countLimit: 1 << 14, costLimit: .max)
   private let ended = Locked<[UInt64]>([])
   private var optimisticWatches: Set<UInt64> = []
-  /// Whether an optimistic layer has ended since these were read: they may be what they were, but no longer optimistic.
+  /// Whether an optimistic layer has ended, or was made again, since these were read: they may be what they were, but no
+  /// longer optimistic.
   private var hasConfirmed = false
   private var inProgress: Set<UInt64> = []
   /// The changes that wait to be sent: they show something, and their responses come by changes of their own.
@@ -484,6 +485,7 @@ struct NormalizedRecords: Sendable {
     let changes = cache.showStaged(rebase.layer)
     noteTouched(in: rebase.layer)
     noteUnread(changes)
+    if rebase.layer >= RecordLayer.firstOptimistic { hasConfirmed = true }
     settle()
     return changes
   }

@@ -82,6 +82,18 @@ import Testing
     _ = mutation
   }
 
+  @Test func `a list that comes again with what a mutation adds is no longer optimistic`() throws {
+    let (world, _) = try listWorld()
+    let only = Recorder(world.store.stream(OnlyIDs(), .cacheOnly))
+    let mutation = add("2", to: world)
+    #expect(only.take().last?.source == .optimistic)
+    try world.store.receive(["issues": [["id": "2", "title": "b"], ["id": "1", "title": "a"]]], of: GetIssuesWithIDs())
+    let shown = only.take().last
+    #expect(shown?.value?.issues.map(\.id) == ["2", "1"])
+    #expect(shown?.source == .memory)
+    _ = mutation
+  }
+
   @Test func `an answer that comes below what a mutation has added is below it`() throws {
     let (world, list) = try listWorld()
     let slow = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
