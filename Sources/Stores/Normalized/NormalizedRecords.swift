@@ -438,7 +438,8 @@ struct NormalizedRecords: Sendable {
 
   // MARK: Rebasing
 
-  /// Adds a layer for a change, with what makes it, to make it again when what it was made of changes below it.
+  /// Adds a layer for a change, with what makes it, to make it again when what it was made of changes below it, once
+  /// ``endFirstMaking(of:isOptimistic:)`` was called.
   mutating func keepRebase(
     of change: Change, isOptimistic: Bool, _ run: @escaping @Sendable (NormalizedEdits) throws -> Void
   ) {
@@ -447,6 +448,11 @@ struct NormalizedRecords: Sendable {
     cache.addLayer(layer)
     rebases.keep(layer, epoch, run)
     if cache.touched == nil { cache.touched = [] }
+  }
+
+  /// Lets the layer of a change be made again, since it was made for the first time.
+  mutating func endFirstMaking(of change: Change, isOptimistic: Bool) {
+    rebases.endFirst(isOptimistic ? change.optimistic : change.number)
   }
 
   private mutating func forgetRebase(of layer: UInt64) {

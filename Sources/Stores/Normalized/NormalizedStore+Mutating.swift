@@ -85,6 +85,7 @@ extension NormalizedStore {
     let made = Result { try make(edits) }
     let steps = ValueSteps()
     commit(in: steps) { records, changes in
+      records.endFirstMaking(of: change, isOptimistic: true)
       changes += edits.end().changes
       if case .failure = made { changes += records.hide(change) }
     }
@@ -131,6 +132,7 @@ extension NormalizedStore {
       try? make(updating)
     }
     let guesses = commit(in: steps, updating.loss) { records, changes in
+      records.endFirstMaking(of: update, isOptimistic: false)
       let (written, guesses) = edits.end()
       for key in guesses { records.invalidate(key) }
       changes += written + updating.end().changes + records.end(change) + records.end(update)

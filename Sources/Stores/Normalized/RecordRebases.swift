@@ -7,6 +7,8 @@ struct RecordRebases: Sendable {
     /// Writes the response, and calls the closure.
     let run: @Sendable (NormalizedEdits) throws -> Void
     fileprivate var dependencies = RecordDependencies()
+    /// Whether it was made for the first time.
+    fileprivate var isMade = false
     fileprivate var isRunning = false
   }
 
@@ -26,6 +28,9 @@ struct RecordRebases: Sendable {
   mutating func keep(_ layer: UInt64, _ epoch: UInt64, _ run: @escaping @Sendable (NormalizedEdits) throws -> Void) {
     rebases[layer] = Rebase(layer: layer, epoch: epoch, run: run)
   }
+
+  /// Ends the first making of a layer, during which it is not made again.
+  mutating func endFirst(_ layer: UInt64) { rebases[layer]?.isMade = true }
 
   mutating func forget(_ layer: UInt64) {
     guard rebases.removeValue(forKey: layer) != nil else { return }
@@ -51,7 +56,7 @@ struct RecordRebases: Sendable {
     return !due.contains(layer) && !isRunning(layer)
   }
 
-  private var next: UInt64? { due.filter { !isRunning($0) }.min() }
+  private var next: UInt64? { due.filter { rebases[$0]?.isMade == true && !isRunning($0) }.min() }
 
   var isAnyDue: Bool { !due.isEmpty && next != nil }
 

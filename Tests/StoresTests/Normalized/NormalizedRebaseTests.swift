@@ -82,14 +82,20 @@ import Testing
     _ = mutation
   }
 
-  @Test func `a list that comes again with what a mutation adds is no longer optimistic`() throws {
+  @Test func `a list that comes again with what a closure adds is no longer optimistic`() throws {
     let (world, _) = try listWorld()
-    let only = Recorder(world.store.stream(OnlyIDs(), .cacheOnly))
-    let mutation = add("2", to: world)
-    #expect(only.take().last?.source == .optimistic)
-    try world.store.receive(["issues": [["id": "2", "title": "b"], ["id": "1", "title": "a"]]], of: GetIssuesWithIDs())
-    let shown = only.take().last
-    #expect(shown?.value?.issues.map(\.id) == ["2", "1"])
+    let list = Recorder(world.store.stream(OnlyIDs(), .cacheOnly))
+    let mutation = Recorder(
+      world.store.mutate(RenameIssue("5", "x"), optimisticResponse: ["rename": ["id": "5", "title": "x"]]) { _, edits in
+        try edits.update(GetIssuesWithIDs()) { list in
+          if !list.issues.contains(where: { $0.id == "2" }) { list.issues.append(.init(id: "2", title: "b")) }
+        }
+      })
+    #expect(list.take().last?.source == .optimistic)
+    try world.store.receive(
+      ["issues": [["id": "1", "title": "a"], ["id": "2", "title": "b"]]], of: GetIssuesWithIDs())
+    let shown = list.take().last
+    #expect(shown?.value?.issues.map(\.id) == ["1", "2"])
     #expect(shown?.source == .memory)
     _ = mutation
   }
@@ -148,6 +154,24 @@ import Testing
     try world.store.receive(["issue": ["id": "9", "title": "z", "state": "OPEN"]], of: GetIssue("9"))
     #expect(calls.value == 1)
     _ = mutation
+  }
+
+  @Test(arguments: [false, true])
+  func `a closure is not called again while it runs for the first time`(isOptimistic: Bool) throws {
+    let (world, _) = try listWorld()
+    try world.store.receive(["issue": ["id": "9", "title": "z", "state": "OPEN"]], of: GetIssue("9"))
+    let slow = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
+    let optimistic: JSONValue? = isOptimistic ? ["rename": ["id": "5", "title": "x"]] : nil
+    let mutation = Recorder(
+      world.store.mutate(RenameIssue("5", "x"), optimisticResponse: optimistic) { [server = world.server] _, edits in
+        try edits.update(GetIssuesWithIDs()) { $0.issues.append(.init(id: "2", title: "b")) }
+        server[0].data(issues(("1", "a"), ("3", "c")))
+        try edits.update(GetIssue("9")) { $0.issue?.title? += "!" }
+      })
+    if !isOptimistic { world.server.last.data(renamed("5", "x")) }
+    #expect(world.store.peek(GetIssuesWithIDs())?.value?.description == "1:a,3:c,2:b")
+    #expect(world.store.peek(GetIssue("9"))?.value?.issue?.title == "z!")
+    _ = (slow, mutation)
   }
 
   @Test func `a closure that changes the store itself ends`() throws {
