@@ -145,13 +145,14 @@ extension NormalizedStore {
       },
       onCompleted: { [weak self] in
         let (steps, ended) = (ValueSteps(), shown.end())
-        for waiting in ended { self?.end(waiting.change, in: steps) }
+        self?.end(ended, in: steps)
         return { [weak self] in self?.store.end(steps) }
       })
     watching.disposed(by: store.showings)
     return Disposables.create { [weak self] in
-      let ended = shown.end()
-      for waiting in ended { self?.end(waiting.change) }
+      let (steps, ended) = (ValueSteps(), shown.end())
+      self?.end(ended, in: steps)
+      self?.store.end(steps)
       watching.dispose()
     }
   }
@@ -160,6 +161,13 @@ extension NormalizedStore {
   private struct Waiting: Sendable {
     let change: NormalizedRecords.Change
     let number: UInt64
+  }
+
+  /// Stops showing all that waits, in one step: those above would be made again for each.
+  private func end(_ shown: [Waiting], in steps: ValueSteps) {
+    commit(in: steps) { records, changes in
+      for waiting in shown { changes += records.end(waiting.change) }
+    }
   }
 
   /// Stops showing a change that the server has refused, and hides what that means.

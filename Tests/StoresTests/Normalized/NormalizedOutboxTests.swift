@@ -142,4 +142,27 @@ import Testing
     try await submission.waitForEnd()
     await outbox.close()
   }
+
+  @Test func `closures are not called again where all that waits is no longer shown`() async throws {
+    let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
+    try await world.request(GetIssuesWithIDs(), issues(("1", "a")))
+    let (outbox, calls) = (try outbox(world), Mutable(0))
+    let showing = world.store.show(outbox) { rename in
+      let shown: JSONValue = ["rename": ["id": .string(rename.id), "title": "w"]]
+      return .of(RenameIssue(rename.id, rename.title), optimisticResponse: shown) { _, edits in
+        calls.update { $0 += 1 }
+        try edits.update(GetIssuesWithIDs()) { $0.issues.append(.init(id: rename.id, title: "w")) }
+      }
+    }
+    let submissions = (2..<7).map { Recorder(outbox.submit(Rename(id: "\($0)", title: "w"))) }
+    while world.store.peek(GetIssuesWithIDs())?.value?.issues.count != 6 { await Task.yield() }
+    let before = calls.value
+    showing.dispose()
+    #expect(world.store.peek(GetIssuesWithIDs())?.brief == "1:a memory")
+    #expect(calls.value == before)
+    while world.server.count < 2 { await Task.yield() }
+    world.server.last.fail()
+    await outbox.close()
+    _ = submissions
+  }
 }
