@@ -71,13 +71,13 @@ package final class IssueStore: Sendable {
   // MARK: - Reactions
 
   /// Gives a reaction to an issue, or takes it back. It shows at once; whether the server has it by now is the result.
-  /// - Throws: Why the server has refused it, or why it cannot be kept.
-  @discardableResult
+  /// - Throws: Why the server has refused it, or the token, with which it waits for another one; or why it cannot be kept.
   package func react(_ content: ReactionContent, to issue: Issue, isGiven: Bool = true) async throws -> Bool {
     do {
       _ = try await outbox.submit(Reaction(issue: issue.id, content: content, isGiven: isGiven)).value
       return true
-    } catch OutboxError.queued {
+    } catch OutboxError.queued(let error) {
+      if error.isUnauthenticated { throw error }
       return false
     }
   }

@@ -84,6 +84,17 @@ private func server(issues count: Int) throws -> TestServer {
     }
   }
 
+  @Test func `what the cache knows of the schema is what the schema's text says`() throws {
+    var text = try RecordSchema(
+      String(contentsOf: folder.appending(path: "../../schema.graphql"), encoding: .utf8))
+    text.pageConnections()
+    let generated = RecordSchema.gitHub
+    // Of the fields it has those that the operations use.
+    #expect(text.fieldTypes.merging(generated.fieldTypes) { $0.merging($1) { _, type in type } } == text.fieldTypes)
+    text.fieldTypes = generated.fieldTypes
+    #expect(generated == text)
+  }
+
   @Test func `a list is fetched page by page, with its progress, up to the limit`() async throws {
     let server = try server(issues: 250)
     let client = try APIClient(baseURL: #require(URL(string: "https://api.example/graphql")), transport: server)
@@ -172,7 +183,7 @@ private func server(issues count: Int) throws -> TestServer {
     let lines = readme.matches(of: /(?m)^    swift run issues ([^>#\n]*)/).map {
       $0.1.split(separator: " ").map(String.init)
     }
-    #expect(lines.count == 3)
+    #expect(lines.count == 5)
     for line in lines {
       do {
         _ = try Issues.parseAsRoot(line)
@@ -183,10 +194,26 @@ private func server(issues count: Int) throws -> TestServer {
     }
   }
 
+  @Test func `the README's code is in the sources, and a reaction takes less than 15 lines`() throws {
+    let readme = try String(contentsOf: folder.appending(path: "../../README.md"), encoding: .utf8)
+    let files = ["Sources/GitHubIssues/Reaction", "Sources/GitHubIssues/IssueStore", "Tests/IssuesTests/IssuesTests"]
+    let sources = try files.map {
+      try String(contentsOf: folder.appending(path: "../../\($0).swift"), encoding: .utf8).unindented
+    }.joined()
+    let blocks = readme.matches(of: /(?ms)^```swift\n(.*?)^```/).map { String($0.1) }
+    #expect(blocks.count == 2)
+    for part in blocks.flatMap({ $0.components(separatedBy: "\n\n") }) {
+      #expect(sources.contains(part.unindented), "\(part)")
+    }
+    #expect(blocks.first.map { $0.unindented.split(separator: "\n").count < 15 } == true)
+  }
+
   @Test(arguments: [CompletionShell.bash, .zsh, .fish])
   func `completion scripts know the commands and their options`(shell: CompletionShell) {
     let script = Issues.completionScript(for: shell)
-    for word in ["list", "show", "label", "closed"] { #expect(script.contains(word), "\(word)") }
+    for word in ["list", "show", "browse", "react", "label", "closed", "thumbs-up"] {
+      #expect(script.contains(word), "\(word)")
+    }
   }
 
   @Test func `text of others cannot control the terminal`() {
@@ -209,6 +236,13 @@ private func server(issues count: Int) throws -> TestServer {
     #9  Prices in yen  [idea]  tea-bot, 41 comments, 1 heart, 5 thumbs-up
 
     """
+}
+
+extension String {
+  /// The lines that are not empty, without their indentation.
+  fileprivate var unindented: String {
+    split(separator: "\n").map { $0.drop { $0 == " " } }.joined(separator: "\n")
+  }
 }
 
 /// Runs with the exchanges of a cassette. With RECORD_CASSETTES in the environment, it records them from GitHub instead,

@@ -9,11 +9,14 @@ import Synchronization
 final class ReactionServer: HTTPTransport {
   private struct State {
     var isOnline = true
+    var isRefusing = false
     /// Whether what is sent waits, and what does.
     var isHeld = false
     var held: [@Sendable () -> Void] = []
-    var isGiven = false
-    var others = 2
+    /// The viewer's reactions.
+    var own: Set<String> = []
+    /// Those of others.
+    var others = ["HEART": 1, "THUMBS_UP": 2]
   }
 
   private let server: TestServer
@@ -30,20 +33,28 @@ final class ReactionServer: HTTPTransport {
     try server.resolve("Repository.issue") { [self] request in
       request.arguments["number"] == 7 ? issue() : .null
     }
-    for (field, isGiven) in [("addReaction", true), ("removeReaction", false)] {
-      try server.resolve("Mutation.\(field)") { [self] request in
-        if request.arguments["input"]?["content"] == "THUMBS_UP" { state.withLock { $0.isGiven = isGiven } }
-        return ["subject": issue()]
-      }
+    try server.resolve("Mutation.addReaction") { [self] request in
+      let content = request.arguments["input"]?["content"]?.stringValue ?? ""
+      state.withLock { state in _ = state.own.insert(content) }
+      return ["subject": issue()]
+    }
+    try server.resolve("Mutation.removeReaction") { [self] request in
+      let content = request.arguments["input"]?["content"]?.stringValue ?? ""
+      state.withLock { state in _ = state.own.remove(content) }
+      return ["subject": issue()]
     }
   }
 
   private func issue() -> JSONValue {
-    let (count, isGiven) = (reactors, state.withLock { $0.isGiven })
-    let groups: [JSONValue] = [
-      ["content": "HEART", "viewerHasReacted": false, "reactors": ["totalCount": 1]],
-      ["content": "THUMBS_UP", "viewerHasReacted": .bool(isGiven), "reactors": ["totalCount": .integer(Int64(count))]],
-    ]
+    let groups = state.withLock { state in
+      state.others.sorted { $0.key < $1.key }.map { content, others -> JSONValue in
+        let isOwn = state.own.contains(content)
+        return [
+          "content": .string(content), "viewerHasReacted": .bool(isOwn),
+          "reactors": ["totalCount": .integer(Int64(others + (isOwn ? 1 : 0)))],
+        ]
+      }
+    }
     return [
       "__typename": "Issue", "id": "I_7", "number": 7, "title": "Oolong is missing", "state": "OPEN",
       "author": ["__typename": "User", "login": "wei"], "labels": ["nodes": [["name": "bug"]]],
@@ -51,11 +62,11 @@ final class ReactionServer: HTTPTransport {
     ]
   }
 
-  /// How many have given it a thumbs-up, as the server knows.
-  var reactors: Int { state.withLock { $0.others + ($0.isGiven ? 1 : 0) } }
+  /// Whether the viewer has given it a thumbs-up, as the server knows.
+  var hasThumb: Bool { state.withLock { $0.own.contains("THUMBS_UP") } }
 
   /// Others give it a thumbs-up.
-  func addReactors(_ count: Int) { state.withLock { $0.others += count } }
+  func addThumbs(_ count: Int) { state.withLock { $0.others["THUMBS_UP", default: 0] += count } }
 
   /// Lets the server refuse reactions.
   func refuseReactions() throws { try server.fail("Mutation.addReaction", "The conversation is locked.") }
@@ -65,6 +76,12 @@ final class ReactionServer: HTTPTransport {
   var isOnline: Bool {
     get { state.withLock { $0.isOnline } }
     set { state.withLock { $0.isOnline = newValue } }
+  }
+
+  /// Whether every token is refused.
+  var isRefusing: Bool {
+    get { state.withLock { $0.isRefusing } }
+    set { state.withLock { $0.isRefusing = newValue } }
   }
 
   /// Lets requests wait.
@@ -86,6 +103,7 @@ final class ReactionServer: HTTPTransport {
         observer.onError(RequestError(.cannotConnect, "There is no network."))
         return Disposables.create()
       }
+      guard !isRefusing else { return Observable.just(.head(.init(status: 401))).subscribe(observer) }
       let bag = DisposeBag()
       let send = { @Sendable [server] in server.send(request).subscribe(observer).disposed(by: bag) }
       let isHeld = state.withLock { state in

@@ -77,11 +77,11 @@ import Testing
     server.hold()
     async let isSent = store.react(.thumbsUp, to: issue)
     _ = await screens.wait(untilThumbs: 3, own: true)
-    #expect(server.reactors == 2)
+    #expect(!server.hasThumb)
     server.goOn()
     #expect(try await isSent)
     _ = await screens.wait(untilThumbs: 3, own: true)
-    #expect(server.reactors == 3)
+    #expect(server.hasThumb)
     #expect(try await store.react(.thumbsUp, to: issue, isGiven: false))
     _ = await screens.wait(untilThumbs: 2, own: false)
     screens.close()
@@ -103,10 +103,10 @@ import Testing
     _ = await after.wait(untilThumbs: 3, own: true)
     #expect(try await second.send() == 1)
     server.isOnline = true
-    server.addReactors(4)
+    server.addThumbs(4)
     #expect(try await second.send() == 0)
     _ = await after.wait(untilThumbs: 7, own: true)
-    #expect(server.reactors == 7)
+    #expect(server.hasThumb)
     after.close()
     await second.close()
 
@@ -125,7 +125,7 @@ import Testing
     server.isOnline = false
     _ = try await store.react(.thumbsUp, to: issue)
     server.isOnline = true
-    server.addReactors(4)
+    server.addThumbs(4)
     server.hold()
     let isRead = Mutex(false)
     let reading = store.issue(7, in: repository, .networkOnly)
@@ -164,15 +164,26 @@ import Testing
     #expect(try await run(react) == waits)
     let all = places("3 thumbs-up (yours, too)")
     #expect(try await run(browse) == all + "Reactions that wait for the network: 1\n")
-    #expect(server.reactors == 2)
+    #expect(!server.hasThumb)
     server.isOnline = true
     #expect(try await run(browse) == all)
-    #expect(server.reactors == 3)
+    #expect(server.hasThumb)
     #expect(try await run(react + ["--remove"]) == "\(line), 2 thumbs-up\n")
-    #expect(server.reactors == 2)
+    #expect(!server.hasThumb)
     let json = try JSONValue(json: try await run(browse + ["--json"]))
     #expect(json["issue"]?["reactions"] == ["heart": 1, "thumbs-up": 2])
     #expect(json["newest"]?.arrayValue?.count == 1)
+  }
+
+  @Test func `a reaction waits for another token if one is refused, and the error says so`() async throws {
+    _ = try await run(["browse", "octo-org/tea-shop", "--issue", "7"])
+    let react = ["react", "octo-org/tea-shop", "7", "heart"]
+    server.isRefusing = true
+    for command in [react, ["browse", "octo-org/tea-shop"]] {
+      await #expect(throws: TokenRefusal.self) { try await self.run(command) }
+    }
+    server.isRefusing = false
+    #expect(try await run(["browse", "octo-org/tea-shop"]).contains("2 heart (yours, too)"))
   }
 
   @Test func `a folder that is in use is an error, and so is an issue that there is not`() async throws {
