@@ -32,6 +32,8 @@ struct RecordSchemaModel {
       }
     }
     for type in types where type.kind.isAbstract { inherit(from: type) }
+    // A union has no fields itself that could be selected.
+    for type in types where type.kind == .union { keyFields[type.name] = nil }
     let operations = documents.syntax.operations
     for kind in [OperationSyntax.Kind.query, .mutation, .subscription] {
       guard let type = schema.rootType(of: kind) else { continue }

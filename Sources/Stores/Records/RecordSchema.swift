@@ -77,6 +77,7 @@ public struct RecordSchema: Hashable, Sendable {
   /// - Throws: Where and why the text is not GraphQL.
   public init(_ text: String) throws(GraphQLSyntaxError) {
     var possible: [String: Set<String>] = [:]
+    var unions: Set<String> = []
     for definition in try DocumentSyntax(parsing: text).definitions {
       switch definition {
       case .schema(let schema): for root in schema.operationTypes { setRoot(root) }
@@ -86,7 +87,9 @@ public struct RecordSchema: Hashable, Sendable {
         for field in type.fields { fieldTypes[name, default: [:]][field.name.text] = field.type.name.text }
         switch type.kind {
         case .interface: possible[name, default: []].formUnion([])
-        case .union: possible[name, default: []].formUnion(type.members.map(\.name.text))
+        case .union:
+          unions.insert(name)
+          possible[name, default: []].formUnion(type.members.map(\.name.text))
         case .object: for interface in type.interfaces { possible[interface.name.text, default: []].insert(name) }
         default: break
         }
@@ -101,6 +104,8 @@ public struct RecordSchema: Hashable, Sendable {
         for field in connections { paging[type + field] = .connection }
       }
     }
+    // A union has no fields itself that could be selected.
+    for name in unions { keyFields[name] = nil }
     possibleTypes = possible
     objectTypes = possible.values.reduce(into: []) { $0.formUnion($1) }
   }
