@@ -57,8 +57,7 @@ public struct ConfigurationFile: Hashable, Sendable {
   /// The keys of the file.
   static let keys = [
     "schema", "documents", "output", "manifest", "manifestFormat", "access", "scalars", "acronyms", "enumCases",
-    "deprecated", "minify", "mutable", "equality", "encodable", "nonisolated",
-    "recordSchema",
+    "deprecated", "minify", "mutable", "equality", "encodable", "nonisolated", "recordSchema",
   ]
 
   fileprivate mutating func read(

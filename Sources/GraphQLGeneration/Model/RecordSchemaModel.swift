@@ -20,7 +20,9 @@ struct RecordSchemaModel {
 
   /// The fields that policies make connections, by type.
   private var connectionFields: [String: Set<String>] = [:]
-  private let defaultKey = "id"
+  /// The types that operations begin with, by their own names: there is one object of each, without a key.
+  private var rootTypes: Set<String> = []
+  private static let defaultKey = "id"
 
   /// Takes what the documents use of the schema. A policy that names fields that there are not is a problem.
   init(_ source: SchemaSource, _ documents: DocumentSet, _ problems: inout [GenerationProblem]) {
@@ -39,9 +41,10 @@ struct RecordSchemaModel {
       guard let type = schema.rootType(of: kind) else { continue }
       let usual = kind.rawValue.prefix(1).uppercased() + kind.rawValue.dropFirst()
       if type.name != usual { roots.append((kind.rawValue, type.name)) }
-      for operation in operations where operation.kind == kind {
-        take(operation.selectionSet, on: type, isRoot: true)
-      }
+      rootTypes.insert(type.name)
+    }
+    for operation in operations {
+      if let type = schema.rootType(of: operation.kind) { take(operation.selectionSet, on: type) }
     }
     for number in Set(operations.flatMap { documents.fragments.reached(from: $0.node) }) {
       let fragment = documents.fragments.all[number].syntax
@@ -79,8 +82,8 @@ struct RecordSchemaModel {
 
   // MARK: - Selections
 
-  private mutating func take(_ set: SelectionSetSyntax, on type: NamedType, isRoot: Bool = false) {
-    use(type, isRoot: isRoot)
+  private mutating func take(_ set: SelectionSetSyntax, on type: NamedType) {
+    use(type)
     for selection in set.selections {
       switch selection {
       case .field(let field):
@@ -90,16 +93,16 @@ struct RecordSchemaModel {
         take(inner, on: declared.type.named)
       case .inlineFragment(let fragment):
         let condition = fragment.typeCondition.flatMap { type.schema.type(named: $0.name.text) }
-        take(fragment.selectionSet, on: condition ?? type, isRoot: isRoot && condition == nil)
+        take(fragment.selectionSet, on: condition ?? type)
       case .fragmentSpread: break
       }
     }
   }
 
-  private mutating func use(_ type: NamedType, isRoot: Bool) {
+  private mutating func use(_ type: NamedType) {
     if type.kind.isAbstract { possibleTypes[type.name] = type.possibleTypes.map(\.name).sorted() }
-    if !isRoot, keyFields[type.name] == nil, let key = type.field(named: defaultKey) {
-      fieldTypes[type.name, default: [:]][defaultKey] = key.type.named.name
+    if keyFields[type.name] == nil, !rootTypes.contains(type.name), let key = type.field(named: Self.defaultKey) {
+      fieldTypes[type.name, default: [:]][Self.defaultKey] = key.type.named.name
     }
   }
 

@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `V4: what is generated for any operations serves a cache as well as the whole schema`() throws {
+  @Test func `what is generated for any operations serves a cache as well as the whole schema`() throws {
     let text = String(decoding: try GenerationFolder(target: "GeneratedShapes").schema[0].bytes, as: UTF8.self)
     let schema = try Schema(parsing: text)
     var whole = try RecordSchema(text + "\n" + Self.policies)
