@@ -128,9 +128,9 @@ import Testing
     }
     #expect(
       problems.filter { $0.contains("typePolicy") } == [
-        #"schema: error: @typePolicy of "Country" names a field that it has not, in keyFields: "cod""#,
-        #"schema: error: @typePolicy of "Country" names a field that it has not, in connectionFields: "citys""#,
-        #"schema: error: @typePolicy of "Found" names a field that it has not, in keyFields: "id""#,
+        #"schema: error: "Country" has no field "cod", which @typePolicy of "Country" names in keyFields. Did you mean "code"?"#,
+        #"schema: error: "Country" has no field "citys", which @typePolicy of "Country" names in connectionFields. Did you mean "cities"?"#,
+        #"schema: error: "Country" has no field "id", which @typePolicy of "Found" names in keyFields."#,
       ])
   }
 

@@ -59,10 +59,12 @@ struct RecordSchemaModel {
     func fields(_ argument: String) -> [String] {
       let names = policy.string(argument)?.split(separator: " ").map(String.init) ?? []
       let owners = type.kind == .union ? type.possibleTypes : [type]
-      for name in names where owners.contains(where: { $0.field(named: name) == nil }) {
+      for name in names {
+        guard let owner = owners.first(where: { $0.field(named: name) == nil }) else { continue }
+        let near = Suggestions.question(Suggestions.nearest(to: name, among: owner.fields.map(\.name)))
         problems.append(
           GenerationProblem(
-            "@\(policy.name) of \"\(type.name)\" names a field that it has not, in \(argument): \"\(name)\"",
+            "\"\(owner.name)\" has no field \"\(name)\", which @\(policy.name) of \"\(type.name)\" names in \(argument).\(near)",
             in: "schema"))
       }
       return names
