@@ -9,6 +9,7 @@ import Synchronization
 final class ReactionServer: HTTPTransport {
   private struct State {
     var isOnline = true
+    var losesReactions = false
     var isRefusing = false
     /// Whether what is sent waits, and what does.
     var isHeld = false
@@ -78,6 +79,12 @@ final class ReactionServer: HTTPTransport {
     set { state.withLock { $0.isOnline = newValue } }
   }
 
+  /// Whether reactions do not reach the server, and all else does.
+  var losesReactions: Bool {
+    get { state.withLock { $0.losesReactions } }
+    set { state.withLock { $0.losesReactions = newValue } }
+  }
+
   /// Whether every token is refused.
   var isRefusing: Bool {
     get { state.withLock { $0.isRefusing } }
@@ -99,7 +106,7 @@ final class ReactionServer: HTTPTransport {
 
   func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     .create { [self] observer in
-      guard isOnline else {
+      guard isOnline, !losesReactions || request.operationName != "setReaction" else {
         observer.onError(RequestError(.cannotConnect, "There is no network."))
         return Disposables.create()
       }
