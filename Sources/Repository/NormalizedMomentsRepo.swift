@@ -142,9 +142,8 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
 
 extension RecordSchema {
   /// What a ``NormalizedStore`` has to know of the schema of Moments.
-  public static let moments: RecordSchema = {
-    var schema = RecordSchema()
-    schema.fieldTypes = [
+  public static let moments = RecordSchema(
+    fieldTypes: [
       "Query": ["getMomentsDetailsByUserID": "MomentsDetails", "momentsConnection": "MomentConnection"],
       "Mutation": ["updateMomentLike": "MomentsDetails", "postPhoto": "Moment"],
       "Subscription": ["momentLiked": "Moment"],
@@ -153,10 +152,8 @@ extension RecordSchema {
       "UserDetails": ["id": "ID"],
       "MomentConnection": ["edges": "MomentEdge", "pageInfo": "PageInfo"],
       "MomentEdge": ["node": "Moment"],
-    ]
-    schema.paging = ["Query.momentsConnection": .connection]
-    return schema
-  }()
+    ],
+    paging: ["Query.momentsConnection": .connection])
 }
 
 extension Outbox where Mutation == MomentLike, Response == NormalizedResponse<LikedTimeline> {
