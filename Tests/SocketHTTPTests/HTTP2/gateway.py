@@ -4,10 +4,14 @@ It passes on what it gets, valid or not, so that tests of transports with a serv
 response that is cut resets its stream, and one that is not HTTP becomes one that is malformed. Its connections to a server
 are kept, and used one request after the other.
 
-Usage: gateway.py SOCKET       listens on a Unix domain socket; prints a line once it does, and ends when its input does
+Usage: gateway.py SOCKET [CERTIFICATE KEY]
+
+It listens on a Unix domain socket, with TLS if it gets the files of a certificate and a key; prints a line once it does, and
+ends when its input does.
 """
 
 import asyncio
+import ssl
 import sys
 from collections import defaultdict
 
@@ -227,8 +231,13 @@ class Connection(asyncio.Protocol):
 
 
 async def main():
+    context = None
+    if len(sys.argv) > 2:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*sys.argv[2:])
+        context.set_alpn_protocols(["h2"])
     loop = asyncio.get_running_loop()
-    await loop.create_unix_server(Connection, sys.argv[1], backlog=512)
+    await loop.create_unix_server(Connection, sys.argv[1], ssl=context, backlog=512)
     print("listens", flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
 
