@@ -347,7 +347,9 @@ final class HTTP2Connection: HTTPConnection {
       add(.body(data), of: data.count, at: index)
       if carried[index].partsSize >= Self.largestDelivery { return deliver(at: index) }
     case .pong: begin(exchange(&held, with: []))
-    case .trailers, .goAway: break
+    case .trailers(let stream, let fields):
+      if let index = carried.index(of: stream) { add(.trailers(fields), of: 0, at: index) }
+    case .goAway: break
     case .end(let stream, let isClosed):
       guard let index = carried.index(of: stream) else { return nil }
       carried[index].hasEnded = true

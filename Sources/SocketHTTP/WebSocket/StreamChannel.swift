@@ -72,6 +72,7 @@ final class StreamChannel: ByteChannel, Sendable {
         switch part {
         case .head(let head): state.head = head
         case .body(let piece): if !piece.isEmpty { state.received.append(piece) }
+        case .trailers: break
         }
       }
     }

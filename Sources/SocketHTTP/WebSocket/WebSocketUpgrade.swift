@@ -92,6 +92,7 @@ struct HTTP1WebSocketUpgrade: WebSocketUpgrade {
           return .done(head, try handshake.check(head, minorVersion: parser.minorVersion), rest: rest)
         case .head(let head): refusal = Refusal(head)
         case .body(let piece): refusal?.add(piece)
+        case .trailers: break
         }
       }
       guard let refusal, parser.isComplete || refusal.isEnough else { return nil }

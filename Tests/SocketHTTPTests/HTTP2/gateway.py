@@ -84,7 +84,7 @@ class Upstream:
             count -= len(piece)
             yield piece
 
-    async def chunks(self):
+    async def chunks(self, trailers):
         while True:
             text = (await self.line()).split(b";")[0].strip()
             try:
@@ -97,8 +97,9 @@ class Upstream:
                 yield piece
             if await self.line():
                 raise Malformed
-        while await self.line():
-            pass
+        while line := await self.line():
+            name, _, value = line.partition(b":")
+            trailers.append((name.lower(), value.strip(b" \t")))
 
     async def rest(self):
         while True:
@@ -263,15 +264,19 @@ class Connection(asyncio.Protocol):
         upstream.isReusable = names.get(b"connection") != b"close"
         if isEmpty:
             return
+        trailers = []
         if isChunked:
-            pieces = upstream.chunks()
+            pieces = upstream.chunks(trailers)
         elif names.get(b"content-length", b"").isdigit():
             pieces = upstream.exactly(int(names[b"content-length"]))
         else:
             pieces, upstream.isReusable = upstream.rest(), False
         async for piece in pieces:
             await self.send(stream, piece)
-        self.h2.end_stream(stream)
+        if trailers:
+            self.h2.send_headers(stream, trailers, end_stream=True)
+        else:
+            self.h2.end_stream(stream)
 
     async def send(self, stream, data):
         while data:
