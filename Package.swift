@@ -131,7 +131,7 @@ let package = Package(
       path: "Tests/GeneratedMoments",
       exclude: ["graphql.json", "Operations"]),
     .target(
-      name: "GeneratedShapes", dependencies: ["GraphQLClient", "HTTPClientCore", "Streams", "StrictJSON"],
+      name: "GeneratedShapes", dependencies: ["GraphQLClient", "HTTPClientCore", "Stores", "Streams", "StrictJSON"],
       path: "Tests/GeneratedShapes",
       exclude: ["graphql.json", "schema.graphql", "extra.graphqls", "manifest.json", "Operations"]),
     .target(name: "BFFOperations", dependencies: ["GraphQLClient", "Models"], path: "Tests/BFFOperations"),

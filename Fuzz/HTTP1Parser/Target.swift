@@ -17,6 +17,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 private struct Outcome: Equatable {
   var head: HTTPResponseHead?
   var body = Data()
+  var trailers: HTTPHeaders?
   var consumed = 0
   var isComplete = false
   var allowsReuse = false
@@ -38,7 +39,11 @@ private func outcome(_ pieces: [UnsafeRawBufferPointer], _ request: HTTP1Parser.
       outcome.head = head
     case .body(let piece):
       precondition(outcome.head != nil && !piece.isEmpty, "A piece is empty, or comes before the head.")
+      precondition(outcome.trailers == nil, "A piece comes behind the trailers.")
       outcome.body += piece
+    case .trailers(let fields):
+      precondition(outcome.head != nil && outcome.trailers == nil, "The trailers are not the last part, or come twice.")
+      outcome.trailers = fields
     }
   }
   precondition(outcome.body.count <= outcome.consumed, "There is more in the body than was read.")

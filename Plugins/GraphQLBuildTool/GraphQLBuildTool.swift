@@ -29,7 +29,8 @@ struct GraphQLBuildTool: BuildToolPlugin {
       let name = URL(filePath: manifest).lastPathComponent
       arguments += ["--manifest", output.appending(path: name).plainPath]
     }
-    let names = FileNames.swift(ofDocuments: documents.map(\.plainPath)) + [FileNames.shared]
+    var names = FileNames.swift(ofDocuments: documents.map(\.plainPath)) + [FileNames.shared]
+    if configuration.recordSchema != nil { names.append(FileNames.recordSchema) }
     return [
       .buildCommand(
         displayName: "Generating the GraphQL sessions of \(target.name)",
@@ -74,6 +75,7 @@ private struct Configuration: Decodable {
   var schema: Paths?
   var documents: Paths?
   var manifest: String?
+  var recordSchema: String?
 }
 
 /// A path, or several, or where a server is.

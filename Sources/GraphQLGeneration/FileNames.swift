@@ -5,6 +5,9 @@ enum FileNames {
   /// The name of the file with what operations share: the enums and input objects of the schema.
   static let shared = "Schema.graphql.swift"
 
+  /// The name of the file with the schema of a normalised cache, if there is to be one.
+  static let recordSchema = "RecordSchema.graphql.swift"
+
   /// The names of the files that are generated of documents, in their order: that of the document, and where several have
   /// one, those of its folders before it, too.
   static func swift(ofDocuments names: [String]) -> [String] {

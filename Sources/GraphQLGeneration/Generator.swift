@@ -96,8 +96,9 @@ public struct Generator: Hashable, Sendable {
     try Self.throwErrors(in: problems)
 
     var builder = ModelBuilder(configuration, schema, documents)
-    let model = builder.build()
+    var model = builder.build()
     problems += builder.problems
+    if configuration.recordSchema != nil { model.recordSchema = RecordSchemaModel(schema, documents, &problems) }
     try Self.throwErrors(in: problems)
     let text = DocumentText(
       documents, schema.directives, typenamePlaces: builder.typenamePlaces,
@@ -123,11 +124,19 @@ public struct Generator: Hashable, Sendable {
       problems.append(documents.problem(error.message, at: place, rule: error.rule?.rawValue))
     }
     checkLabels(documents, schema, &problems)
-    for file in documents.files
-    where Self.fileNames(ofDocuments: [file.name]).first?.lowercased() == Self.sharedFile.lowercased() {
-      problems.append(
-        GenerationProblem(
-          "\"\(Self.sharedFile)\" is the file for what operations share: rename this one", in: file.name))
+    for file in documents.files {
+      let name = Self.fileNames(ofDocuments: [file.name]).first?.lowercased()
+      if name == Self.sharedFile.lowercased() {
+        problems.append(
+          GenerationProblem(
+            "\"\(Self.sharedFile)\" is the file for what operations share: rename this one", in: file.name))
+      }
+      if configuration.recordSchema != nil, name == FileNames.recordSchema.lowercased() {
+        problems.append(
+          GenerationProblem(
+            "\"\(FileNames.recordSchema)\" is the file for the schema of a normalised cache: rename this one",
+            in: file.name))
+      }
     }
   }
 
@@ -187,6 +196,12 @@ public struct Generator: Hashable, Sendable {
       files.append(file(names[index], modules[index], writers[index].text, emitter))
     }
     files.append(shared(model, emitter))
+    if let recordSchema = model.recordSchema, let name = configuration.recordSchema {
+      var writer = SwiftWriter()
+      writer.line()
+      emitter.recordSchema(recordSchema, named: name, &writer)
+      files.append(file(FileNames.recordSchema, ["Stores"], writer.text, emitter))
+    }
     return GeneratedCode(
       files: files.sorted { $0.name < $1.name }, operations: operations.sorted { $0.name < $1.name },
       warnings: problems.filter { $0.severity == .warning })

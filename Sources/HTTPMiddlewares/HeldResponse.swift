@@ -22,21 +22,15 @@ extension Observable where Element == HTTPResponsePart {
         if response.body.isEmpty { response.body = piece } else { response.body.append(piece) }
         guard response.body.count > limit else { return held = response }
         if let error = refusal(response, false) { throw error }
-        response.forEachPart(emit)
+        response.parts.forEach(emit)
+      case .trailers(let fields):
+        if held == nil { emit(part) } else { held?.trailers = fields }
       }
     } finishing: { held, emit in
       guard let response = held.take() else { return }
       if let error = refusal(response, true) { throw error }
-      response.forEachPart(emit)
+      response.parts.forEach(emit)
     }
-  }
-}
-
-extension HTTPResponse {
-  /// Calls a closure with the parts that a transport emits.
-  fileprivate func forEachPart(_ action: (HTTPResponsePart) -> Void) {
-    action(.head(head))
-    if !body.isEmpty { action(.body(body)) }
   }
 }
 

@@ -61,6 +61,8 @@ public struct LoggingMiddleware: HTTPMiddleware {
             logFields(of: head.headers, by: sent.redactor, prefix: "\(label)<-")
           case .body(let piece):
             record.withLock { $0.bytes += piece.count }
+          case .trailers(let fields):
+            logFields(of: fields, by: sent.redactor, prefix: "\(label)<-")
           }
         },
         onError: { error in

@@ -85,5 +85,5 @@ extension MomentsDetails {
 
 extension String {
   /// Compares ids by bytes, as ``MomentsKey`` does.
-  fileprivate func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+  func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

@@ -84,13 +84,15 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
 
   /// A cold stream of a WebSocket connection's events; see `WebSocketTransport.connect(_:)`.
   ///
-  /// Each connection is one of its own, beside those of requests and their limits, and is made in the same way: through
-  /// the resolver, proxies (always by a tunnel, also for `ws`), TLS and with the certificates of the configuration.
+  /// Where there is a connection in HTTP/2 whose server takes WebSockets on it (RFC 8441), one is a stream there. Otherwise, each
+  /// connection is one of its own, beside those of requests and their limits, and is made in the same way: through the
+  /// resolver, proxies (always by a tunnel, also for `ws`), TLS and with the certificates of the configuration.
   public func connect(_ request: WebSocketRequest) -> Observable<WebSocketEvent> {
     Observable<WebSocketEvent>.create { [self] observer in
       do throws(RequestError) {
         _ = try defaults.get()
         var route = directRoute(to: request.target)
+        route.allowsHTTP2 = configuration.httpVersions.allowHTTP2(isSecure: route.isSecure)
         if route.unixPath == nil { route.tunnel = try configuration.proxy.server(for: request.target) }
         let session = try WebSocketSession(
           request, route: route, userAgent: configuration.userAgent, observer: observer)
@@ -203,7 +205,8 @@ extension SocketTransport {
     /// and from their head on all successful responses that are read as they arrive
     /// (`HTTPRequest.readsWholeResponse`). If there is no place for one of the last, an event stream and a multipart
     /// response, which may never end, fail with `overloaded`, too; any other stays one of the server's connections for
-    /// requests until it ends. WebSockets are not counted.
+    /// requests until it ends. WebSockets are counted on connections in HTTP/2, and have connections of their own beyond the
+    /// limit.
     public var maximumStreamsPerOrigin = 256
 
     /// How long an idle connection is kept; 50 seconds by default, and less if the server says so, by a second less
@@ -257,8 +260,8 @@ extension SocketTransport {
     public var proxy = ProxyConfiguration.environment
 
     /// The versions of HTTP that requests may be sent in; by default HTTP/2 where the server of an `https` URL chooses it, and
-    /// otherwise HTTP/1.1. WebSockets always begin with HTTP/1.1 (RFC 6455, section 4.1), and so does what a proxy passes on
-    /// in clear text.
+    /// otherwise HTTP/1.1. A WebSocket opens no connection in HTTP/2, but shares one that is there (RFC 8441). What a proxy
+    /// passes on in clear text is HTTP/1.1.
     ///
     /// On a connection in HTTP/2, as many requests are under way as the server allows; where that is not enough, there are
     /// more connections, up to ``maximumConnectionsPerOrigin``.

@@ -51,6 +51,29 @@ extension TransportConformance {
           try await transport.response(to: server.request()).body, equals: Data(response.body), "The body")
       }
     },
+    Case("trailers come once, behind the body, and in no place of the head, if the transport gives them") { transport in
+      let response = RawResponse(headers: [("X-Answer", "head")], body: "0123456789")
+      let trailers = [("X-Answer", "trailers"), ("Grpc-Status", "0")]
+      let server = try ScriptedServer([.readRequest, .send(response.chunked(size: 4, trailers: trailers)), .close])
+      let parts = Monitor<[HTTPResponsePart]>([])
+      let isOver = Latch()
+      let subscription = try transport.send(server.request()).subscribe(
+        onNext: { part in parts.update { $0.append(part) } }, onError: { _ in isOver.open() },
+        onCompleted: { isOver.open() })
+      defer { subscription.dispose() }
+      try await isOver.wait()
+      for (index, part) in parts.value.enumerated() {
+        switch part {
+        case .head(let head): try expect(head.headers.values(of: "X-Answer"), equals: ["head"], "A header")
+        case .body: break
+        case .trailers(let fields):
+          try expect(index, equals: parts.value.count - 1, "The place of the trailers")
+          try expect(fields.map(\.value), equals: ["trailers", "0"], "The list of trailers")
+          try expect(fields["grpc-status"], equals: "0", "A trailer")
+        }
+      }
+      try expect(parts.value.bodySize, equals: 10, "The size of the body")
+    },
     Case("a hundred requests at once get their own responses") { transport in
       let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -166,6 +189,7 @@ extension TransportConformance {
         switch part {
         case .head: try expect(index, equals: 0, "The place of a head")
         case .body(let piece): try expect(!piece.isEmpty && index > 0, "A piece is empty, or before the head.")
+        case .trailers: try expect(false, "There are trailers that the server has not sent.")
         }
       }
     },

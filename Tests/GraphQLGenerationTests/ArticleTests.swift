@@ -53,6 +53,23 @@ import Testing
     #expect(try await !titles(of: "tea", with: ArticleSamples.sessions(client)).isEmpty)
   }
 
+  @Test func `the schema of the article gives what it says of a normalised cache`() throws {
+    let schema = GenerationSource(
+      name: "schema.graphql",
+      text: try #require(blocks("graphql").last)
+        + " type Country { id: ID! } type VisitorConnection { nodes: [Visitor!]! } type Visitor { id: ID! }")
+    var configuration = GenerationConfiguration()
+    configuration.recordSchema = "shop"
+    let document = "query A { search(text: \"a\") { ... on City { visitors(first: 1) { nodes { id } } } } }"
+    let code = try Generator(configuration).generate(
+      schema: [schema], documents: [GenerationSource(name: "A.graphql", text: document)])
+    let text = try #require(code.files.first { $0.name == "RecordSchema.graphql.swift" }?.text)
+    #expect(text.contains("static let shop = RecordSchema("))
+    #expect(text.contains("\"City\": [\"code\"],"))
+    #expect(text.contains("\"Place\": [\"City\", \"Country\"],"))
+    #expect(text.contains("paging: [\"City.visitors\": .connection],"))
+  }
+
   @Test func `the article lists every key of the configuration, and the command knows each`() throws {
     let rows = article.split(separator: "\n").filter { $0.hasPrefix("| `") }
     let keys = rows.compactMap { $0.split(separator: "`").dropFirst().first.map(String.init) }

@@ -34,7 +34,8 @@ import Testing
         "mutable": true,
         "equality": "hashable",
         "encodable": true,
-        "nonisolated": true
+        "nonisolated": true,
+        "recordSchema": "gitHub"
       }
       """)
     #expect(file.schema == .files(["schema.graphql", "extra.graphqls"]))
@@ -53,6 +54,7 @@ import Testing
     expected.equality = .hashable
     expected.isEncodable = true
     expected.isNonisolated = true
+    expected.recordSchema = "gitHub"
     #expect(file.generation == expected)
   }
 
@@ -69,7 +71,7 @@ import Testing
       problems("{\n  \"schema\": \"a\",\n  \"skalars\": {}\n}") == [
         "graphql.json:3:3: error: there is no key \"skalars\". Did you mean \"scalars\"? The keys are schema, documents, output, "
           + "manifest, manifestFormat, access, scalars, acronyms, enumCases, deprecated, minify, mutable, equality, encodable, "
-          + "nonisolated"
+          + "nonisolated, recordSchema"
       ])
     #expect(
       problems(#"{"schema": {"endpoint": "a", "header": {}}, "scalars": {"A": {"typ": "B"}}}"#) == [
@@ -93,6 +95,11 @@ import Testing
     #expect(
       problems("{\n  \"output\": \"a\"\n  \"minify\": true}").first?.hasPrefix(
         "graphql.json:3:3: error: expected ',' or '}'") == true)
+    for name in ["", "git-hub", "1st", "self", "größe"] {
+      #expect(
+        problems(#"{"recordSchema": "\#(name)"}"#)
+          == [#"graphql.json:1:18: error: "\#(name)" cannot be the name of a constant in Swift"#])
+    }
     #expect(problems(#"{"schema": {}}"#) == [#"graphql.json:1:12: error: "endpoint" is missing"#])
   }
 }

@@ -52,9 +52,9 @@ extension UndecodedSession: GraphQLSubscription where Session: GraphQLSubscripti
 }
 
 extension UndecodedSession {
-  /// The variables as the request has them.
+  /// The variables as the request has them, with null in the place of files.
   package func variables(by encoder: any BodyEncoder) throws -> RawJSON {
-    try RawJSON(json: encoder.encode(variables).bytes)
+    try RawJSON(json: GraphQLUpload.encode(variables, by: encoder).json.bytes)
   }
 
   /// The response as the session has it: its data decoded, its errors treated by the session's policy.

@@ -91,6 +91,7 @@ private struct Tape: Sendable {
       case .head(let head): response = HTTPResponse(head: head)
       case .body(let piece) where piece.count <= limit - (response?.body.count ?? 0): response?.body.append(piece)
       case .body: isTooLarge = true
+      case .trailers: break
       }
     }
   }

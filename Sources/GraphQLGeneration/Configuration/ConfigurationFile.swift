@@ -57,7 +57,7 @@ public struct ConfigurationFile: Hashable, Sendable {
   /// The keys of the file.
   static let keys = [
     "schema", "documents", "output", "manifest", "manifestFormat", "access", "scalars", "acronyms", "enumCases",
-    "deprecated", "minify", "mutable", "equality", "encodable", "nonisolated",
+    "deprecated", "minify", "mutable", "equality", "encodable", "nonisolated", "recordSchema",
   ]
 
   fileprivate mutating func read(
@@ -87,7 +87,8 @@ public struct ConfigurationFile: Hashable, Sendable {
       let equality = try parser.word(&json, GenerationConfiguration.Equality.allCases.map(\.rawValue))
       generation.equality = equality.flatMap(GenerationConfiguration.Equality.init) ?? generation.equality
     case "encodable": generation.isEncodable = try json.readBool()
-    default: generation.isNonisolated = try json.readBool()
+    case "nonisolated": generation.isNonisolated = try json.readBool()
+    default: generation.recordSchema = try parser.name(&json)
     }
   }
 }
@@ -167,6 +168,15 @@ private struct ConfigurationParser {
     let word = try json.readString()
     if words.contains(word) { return word }
     report("\"\(word)\" is none of \(words.joined(separator: ", "))", at: place)
+    return nil
+  }
+
+  /// Reads the name of a constant; `nil` for what cannot be one.
+  mutating func name(_ json: inout JSONReader) throws(JSONError) -> String? {
+    let place = try place(&json)
+    let name = try json.readString()
+    if SwiftNames.isConstant(name) { return name }
+    report("\"\(name)\" cannot be the name of a constant in Swift", at: place)
     return nil
   }
 

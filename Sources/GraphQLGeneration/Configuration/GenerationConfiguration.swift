@@ -76,6 +76,10 @@ public struct GenerationConfiguration: Hashable, Sendable {
   /// Whether types are `nonisolated`, for modules in which the main actor is the default; `false` by default.
   public var isNonisolated = false
 
+  /// The name of a constant of `RecordSchema`, of the module Stores, with what a `NormalizedStore` has to know of the
+  /// schema; `nil`, the default, for none.
+  public var recordSchema: String?
+
   /// The configuration without a file.
   public init() {}
 

@@ -9,6 +9,8 @@ struct GeneratedModel {
   var inputs: [InputModel] = []
   /// The objects that abstract types can be, which fragments ask for; by their names in Swift.
   var typeSets: [(name: String, types: [String])] = []
+  /// What a normalised cache has to know, if that is to be generated.
+  var recordSchema: RecordSchemaModel?
 }
 
 /// An operation: a session.

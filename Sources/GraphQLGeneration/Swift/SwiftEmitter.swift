@@ -4,7 +4,7 @@ import GraphQLLanguage
 struct SwiftEmitter {
   let configuration: GenerationConfiguration
 
-  private var access: String { configuration.access == .internal ? "" : configuration.access.rawValue + " " }
+  var access: String { configuration.access == .internal ? "" : configuration.access.rawValue + " " }
   /// What is before a type in a file.
   var typeAccess: String { (configuration.isNonisolated ? "nonisolated " : "") + access }
   private var storage: String { configuration.isMutable ? "var" : "let" }

@@ -96,6 +96,12 @@ struct SwiftNames: Sendable {
     return result.first.map { $0.isNumber ? "_" + result : result } ?? "underscore"
   }
 
+  /// Whether a text can be the name of a constant of a type.
+  static func isConstant(_ name: String) -> Bool {
+    guard let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
+    return name.utf8.allSatisfy(\.isNameByte) && !unusable.contains(name)
+  }
+
   /// A name as it stands in code.
   static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 

@@ -44,6 +44,25 @@ struct SwiftWriter {
     line(")" + tail)
   }
 
+  /// Writes a head, a list, and what is behind it: in a line, if it has room for it, or else in as few as have.
+  mutating func filled(_ head: String, _ elements: [String], _ tail: String) {
+    let whole = head + elements.joined(separator: ", ") + tail
+    guard indentation + whole.utf8.count > Self.lineLimit else { return line(whole) }
+    line(head)
+    indented { writer in
+      var row = ""
+      for element in elements {
+        if !row.isEmpty, writer.indentation + row.utf8.count + element.utf8.count + 2 > Self.lineLimit {
+          writer.line(row)
+          row = ""
+        }
+        row += (row.isEmpty ? "" : " ") + element + ","
+      }
+      writer.line(row)
+    }
+    line(tail)
+  }
+
   /// Writes a comment of documentation; whatever ends its lines in the schema, each becomes one of its own.
   mutating func documentation(_ text: String?) {
     guard let text, !text.isEmpty else { return }

@@ -96,6 +96,7 @@ package final class RequestObservation: Sendable {
             switch part {
             case .head(let head): state.status = head.status
             case .body(let piece): state.receivedBytes += piece.count
+            case .trailers: break
             }
           }
         },
@@ -170,6 +171,7 @@ final class AttemptObservation: Sendable {
       switch part {
       case .head(let head): (state.status, state.headAt) = (head.status, now)
       case .body(let piece): state.receivedBytes += piece.count
+      case .trailers: break
       }
     }
   }

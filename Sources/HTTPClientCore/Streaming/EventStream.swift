@@ -148,6 +148,7 @@ extension Observable where Element == HTTPResponsePart {
       case .body(let piece):
         for event in try parser.consume(piece) { emit(event) }
         if let failure = parser.failure { throw failure }
+      case .trailers: break
       }
     } finishing: { _, _ in
     }

@@ -343,6 +343,7 @@ extension Observable where Element == HTTPResponsePart {
       case .body(let piece):
         for part in try parser?.consume(piece) ?? [] { emit(part) }
         if let failure = parser?.failure { throw failure }
+      case .trailers: break
       }
     } finishing: { parser, _ in
       if parser?.isComplete == false {

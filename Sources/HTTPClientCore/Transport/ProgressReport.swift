@@ -42,6 +42,7 @@ package final class ProgressReport: Sendable {
         progress.received += piece.count
         return true
       }
+    case .trailers: break
     }
   }
 

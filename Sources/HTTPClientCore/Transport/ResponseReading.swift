@@ -20,6 +20,7 @@ private struct ResponseCollector: Sendable {
   let limit: Int
   private var head: HTTPResponseHead?
   private var body = Data()
+  private var trailers = HTTPHeaders()
 
   init(limit: Int) {
     self.limit = limit
@@ -35,12 +36,13 @@ private struct ResponseCollector: Sendable {
       }
       // Most responses are a single piece, which is not copied.
       if body.isEmpty { body = piece } else { body.append(piece) }
+    case .trailers(let fields): trailers = fields
     }
   }
 
   func finish() throws(RequestError) -> HTTPResponse {
     guard let head else { throw RequestError(.badResponse, "The transport gave a response without a head.") }
-    return HTTPResponse(head: head, body: body)
+    return HTTPResponse(head: head, body: body, trailers: trailers)
   }
 }
 
@@ -102,6 +104,7 @@ private final class Download: Sendable {
       try open(head)
     case .body(let piece):
       try write(piece)
+    case .trailers: break
     }
   }
 

@@ -64,7 +64,8 @@ public struct HTTPField: Hashable, Sendable {
   var isFraming: Bool {
     // This runs for every field of every request; the length alone rules out most names.
     switch name.utf8.count {
-    case 2: hasName("TE")
+    // That trailers are taken says nothing about framing.
+    case 2: hasName("TE") && value.lowercased() != "trailers"
     case 6: hasName("Expect")
     case 7: hasName("Upgrade") || hasName("Trailer")
     case 10: hasName("Connection") || hasName("Keep-Alive")

@@ -1,6 +1,6 @@
 public import SystemBase
 
-/// A complete response: head and body.
+/// A complete response: head, body and trailers.
 public struct HTTPResponse: Hashable, Sendable {
   /// The status and the header fields.
   public var head: HTTPResponseHead
@@ -8,10 +8,14 @@ public struct HTTPResponse: Hashable, Sendable {
   /// The whole body; empty if there is none.
   public var body: Data
 
+  /// The fields behind the body (RFC 9110, section 6.5), which say nothing about the message itself; empty if there are none.
+  public var trailers: HTTPHeaders
+
   /// Makes a response.
-  public init(head: HTTPResponseHead, body: Data = Data()) {
+  public init(head: HTTPResponseHead, body: Data = Data(), trailers: HTTPHeaders = HTTPHeaders()) {
     self.head = head
     self.body = body
+    self.trailers = trailers
   }
 
   /// Makes a response from a status, header fields and a body.
@@ -123,18 +127,27 @@ public enum HTTPResponseSource: Hashable, Sendable {
   case validatedCache
 }
 
-/// A part of a response: first one head, then any number of pieces of the body, none of them empty.
+/// A part of a response: first one head, then any number of pieces of the body, none of them empty, and then the trailers, if
+/// there are some.
 public enum HTTPResponsePart: Hashable, Sendable {
   /// The final head; interim responses (1xx) are left out.
   case head(HTTPResponseHead)
 
   /// The next piece of the body, with transfer and content codings removed.
   case body(Data)
+
+  /// The fields behind the body (RFC 9110, section 6.5), the last part. Not every transport gives them: `SocketTransport` does,
+  /// in HTTP/1.1 and HTTP/2.
+  case trailers(HTTPHeaders)
 }
 
 extension HTTPResponse {
   /// The response as the parts that a transport sends: for a middleware that responds itself, or has read a response.
-  public var parts: [HTTPResponsePart] { body.isEmpty ? [.head(head)] : [.head(head), .body(body)] }
+  public var parts: [HTTPResponsePart] {
+    var parts: [HTTPResponsePart] = body.isEmpty ? [.head(head)] : [.head(head), .body(body)]
+    if !trailers.isEmpty { parts.append(.trailers(trailers)) }
+    return parts
+  }
 }
 
 extension HTTPResponsePart {

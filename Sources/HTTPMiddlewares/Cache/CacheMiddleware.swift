@@ -141,6 +141,9 @@ public struct CacheMiddleware: HTTPMiddleware {
           guard !progress.withLock({ $0.isAnswered }) else { return }
           response = response.take().flatMap { $0.adding(piece, upTo: bodyLimit) }
           emit(part)
+        // Not stored, as a cache may do (RFC 9111, section 3.1).
+        case .trailers:
+          if !progress.withLock({ $0.isAnswered }) { emit(part) }
         }
       } finishing: { response, _ in
         if let response, mayStore(response.response) { store(response, for: lookup) }

@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import Synchronization
 import SystemBase
 
 /// One connection to a server: its socket, its channel, and its turns of reading and writing. What is said on it is an
@@ -9,7 +10,7 @@ import SystemBase
 /// and reads the responses. Only the loop closes: a thread that finds the connection broken notifies the loop, which
 /// decides what to do.
 ///
-/// `@unchecked Sendable`: `wire` and `arrivals` have locks of their own; all variables are used only on the loop's thread.
+/// `@unchecked Sendable`: `wire` and `arrivals` have locks of their own; all other variables are used only on the loop's thread.
 final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
   let madeAt = Instant.now
@@ -32,6 +33,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
   }
 
   private let arrivals = Locked(Arrivals())
+
+  /// Whether an exchange on it may be a CONNECT to another protocol, as far as is known.
+  let allowsConnectProtocol = Atomic<Bool>(false)
 
   // Only on the loop's thread.
   private var engine: SocketEngine?
@@ -94,7 +98,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
     // Without the lock, because observers have clocks of their own, which may be user code; and before any response can
     // arrive.
     exchange.didConnect(isReused: state.isUsed, version: state.version)
-    let whenReady = exchange.request.upload.flatMap { $0.hasToWait ? flushing(on: loop) : nil }
+    let whenReady = exchange.hasToWait ? flushing(on: loop) : nil
     let (outcome, wakeTime) = wire.withLock { wire -> (WritingOutcome, Instant?) in
       guard let wire else { return (.sent, nil) }
       wire.begin(exchange, whenReady: whenReady)
@@ -242,7 +246,7 @@ extension Connection {
   func flush() {
     defer { review() }
     let arriving = arrivals.withLockUnchecked { exchange(&$0.exchanges, with: []) }
-    let whenReady = arriving.map { $0.request.upload?.hasToWait ?? false ? flushing(on: loop) : nil }
+    let whenReady = arriving.map { $0.hasToWait ? flushing(on: loop) : nil }
     let outcome = wire.withLock { wire -> WritingOutcome in
       guard let wire else { return .sent }
       for (exchange, whenReady) in zip(arriving, whenReady) { wire.begin(exchange, whenReady: whenReady) }
@@ -274,6 +278,7 @@ extension Connection {
       case .event(.parts(let parts, let exchange)): deliver(parts, to: exchange)
       case .event(.completed(let completion)): complete(completion)
       case .event(.lost(let loss, let error)): engine?.didLose(loss, error, on: self)
+      case .event(.ended(let exchange)): exchange.channel?.receiveEnd()
       case .event(.limit(let limit)): engine?.didChangeLimit(of: self, to: limit)
       }
     }
@@ -336,7 +341,12 @@ extension Connection {
   private func review() {
     guard !isSequential else { return }
     let state = wire.withLock { wire in
-      wire.map { (time: $0.takeWakeTime(), load: $0.http.load, isUsed: $0.http.isUsed, version: $0.http.version) }
+      wire.map { wire in
+        if wire.http.allowsConnectProtocol { allowsConnectProtocol.store(true, ordering: .relaxed) }
+        return (
+          time: wire.takeWakeTime(), load: wire.http.load, isUsed: wire.http.isUsed, version: wire.http.version
+        )
+      }
     }
     guard let state else { return }
     if let time = state.time { setAlarm(at: time) }

@@ -121,6 +121,20 @@ struct ConnectionPool<
     return nil
   }
 
+  /// Returns a connection that has room now, for a stream; `nil` if there is none, or it is not suitable: then the exchange
+  /// does not wait.
+  mutating func leaseAtOnce(
+    _ exchange: Exchange, _ route: Route, where isSuitable: (Connection) -> Bool, _ effects: inout Effects
+  ) -> Connection? {
+    guard let group = groups[route], hasRoomForStream(in: group),
+      let member = group.withRoom(usedSince: Instant(nanoseconds: 0)), isSuitable(member.connection)
+    else { return nil }
+    give(member, to: exchange, isStream: true)
+    reviewPlace(of: member, &effects)
+    if group.waitingCount > 0 { review(group) }
+    return member.connection
+  }
+
   /// Records that an exchange which has a connection is a stream after all. Returns whether it takes no place of requests
   /// any more: there may be no room for another stream.
   mutating func becomeStream(_ exchange: Exchange, _ effects: inout Effects) -> Bool {

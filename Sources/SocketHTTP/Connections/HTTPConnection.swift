@@ -23,6 +23,9 @@ protocol HTTPConnection: AnyObject {
   /// neither, and the connection is of no use any more.
   var isSequential: Bool { get }
 
+  /// Whether the server has said that an exchange may be a CONNECT to another protocol (RFC 8441).
+  var allowsConnectProtocol: Bool { get }
+
   // MARK: - Writing
 
   /// Begins an exchange. `whenReady` is called once there are more bytes of an upload that had none. It may have been given
@@ -80,6 +83,10 @@ protocol HTTPConnection: AnyObject {
   func close() -> [ExchangeLoss]
 }
 
+extension HTTPConnection {
+  var allowsConnectProtocol: Bool { false }
+}
+
 /// What has come of what a connection has received.
 enum ConnectionEvent: Sendable {
   /// Parts of a response. If the connection is sequential, reading pauses until the observer has taken them. Otherwise
@@ -91,6 +98,8 @@ enum ConnectionEvent: Sendable {
   /// The server has ended an exchange, and the connection lives on. If nothing of the request was processed, it is sent
   /// again: at once if the connection takes no more, for which `limit(0)` has to come before, or if it is the first time.
   indirect case lost(ExchangeLoss, RequestError)
+  /// The end of the response of an exchange in another protocol, which may have more to send.
+  case ended(SocketExchange)
   /// How many exchanges the connection carries at a time from now on, at most: with 0 it takes no more, and ends with
   /// those that it has.
   case limit(Int)

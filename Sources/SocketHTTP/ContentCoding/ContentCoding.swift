@@ -83,6 +83,7 @@ final class ResponseDecoding {
       }
       inflater.add(piece)
       while let decoded = try inflater.next(), emit(.body(decoded)) {}
+    case .trailers: _ = emit(part)
     }
   }
 

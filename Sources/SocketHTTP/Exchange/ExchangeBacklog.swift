@@ -69,6 +69,10 @@ extension SocketExchange {
   /// Passes parts to the observer behind those that it has yet to take; `whenTaken` is called, on any thread, with the
   /// number of their bytes once it has, or wants none. Called on the loop's thread.
   func add(_ parts: [HTTPResponsePart], on loop: EventLoop, whenTaken: @escaping @Sendable (Int) -> Void) {
+    if let channel {
+      recordActivity()
+      return channel.receive(parts, whenTaken: whenTaken)
+    }
     let backlog = backlog ?? ExchangeBacklog()
     self.backlog = backlog
     guard backlog.add(.parts(parts)) else { return }

@@ -34,7 +34,7 @@ extension SocketEngine {
           (phase == .activity || exchange.isUnanswered)
           && !state.pool.companions(of: exchange).contains { $0.isHeard(after: exchange) }
         exchange.withdraw()
-        _ = state.pool.cancel(exchange, isSilent: isSilent, &effects)
+        _ = state.cancel(exchange, isSilent: isSilent, &effects)
       }
       state.nextScan = next.map { max($0, now + Self.shortestScan) }
       return (state.nextScan, state.loop)

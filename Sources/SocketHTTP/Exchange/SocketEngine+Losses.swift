@@ -134,7 +134,8 @@ extension SocketEngine {
 
   /// Whether a lost exchange may be sent again, as far as its request is concerned.
   private func mayReplay(_ loss: ExchangeLoss, _ error: RequestError) -> Bool {
-    guard loss.exchange.request.mayBeSentAgain(after: loss.reached) else { return false }
+    // Who has made a CONNECT to another protocol knows another way.
+    guard loss.exchange.channel == nil, loss.exchange.request.mayBeSentAgain(after: loss.reached) else { return false }
     if loss.reached == .never { return true }
     return !loss.hasReceived && error.kind == .connectionLost && countReplay(loss)
       && loss.exchange.request.recordResending()

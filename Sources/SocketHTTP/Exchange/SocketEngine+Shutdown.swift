@@ -83,7 +83,7 @@ extension SocketEngine {
       state.pool.forEachExchange { exchanges.append($0) }
       for exchange in exchanges {
         exchange.withdraw()
-        _ = state.pool.cancel(exchange, &effects)
+        _ = state.cancel(exchange, &effects)
       }
       return state.loop
     }

@@ -64,6 +64,14 @@ final class SocketEngine: Sendable {
       return effects.starting.isEmpty && lowerNextScan(to: end) ? end : nil
     }
 
+    /// Cancels an exchange, see `ConnectionPool.cancel`. After a shutdown, nobody needs the connection any more.
+    mutating func cancel(
+      _ exchange: SocketExchange, isSilent: Bool = false, _ effects: inout Pool.Effects
+    ) -> Bool {
+      defer { if isShutDown { pool.removeSpare(&effects) } }
+      return pool.cancel(exchange, isSilent: isSilent, &effects)
+    }
+
     /// Makes a connection available that carries an exchange less, or lets it end with those that it still carries.
     mutating func didFree(
       _ connection: Connection, at now: Instant, until end: Instant?, _ effects: inout Pool.Effects
@@ -192,7 +200,7 @@ final class SocketEngine: Sendable {
     let isSilent = exchange.isUnanswered && exchange.isOverdue
     guard
       let loop = state.withLock({ state in
-        state.pool.cancel(exchange, isSilent: isSilent, &effects) ? state.loop : nil
+        state.cancel(exchange, isSilent: isSilent, &effects) ? state.loop : nil
       })
     else { return }
     // At once, because the caller may send another request next, which gets the place.
@@ -233,7 +241,7 @@ final class SocketEngine: Sendable {
     }
   }
 
-  private func send(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
+  func send(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
     guard exchange.openSendGate() else { return cancel(exchange) }
     switch connection.start(exchange, on: loop) {
     case .sent: break

@@ -24,6 +24,8 @@ final class SocketExchange: @unchecked Sendable {
   let defaults: [(name: String, value: String)]
   /// The proxy that is to pass the request on in clear text, if there is one.
   let forwarder: ProxyServer?
+  /// What reads and writes it in another protocol, if it is a CONNECT to one (RFC 8441).
+  let channel: StreamChannel?
   private let files: FileAccess
   private let observer: AnyObserver<HTTPResponsePart>
   private let decoding: ResponseDecoding
@@ -50,13 +52,14 @@ final class SocketExchange: @unchecked Sendable {
   /// Throws `invalidRequest` if the request cannot be written.
   init(
     _ request: HTTPRequest, route: Route, defaults: [(name: String, value: String)] = [],
-    forwarder: ProxyServer? = nil, undecodable: UndecodableBodies = .passedOn, files: FileAccess = .onWorkers,
-    observer: AnyObserver<HTTPResponsePart>
+    forwarder: ProxyServer? = nil, channel: StreamChannel? = nil, undecodable: UndecodableBodies = .passedOn,
+    files: FileAccess = .onWorkers, observer: AnyObserver<HTTPResponsePart>
   ) throws(RequestError) {
     try request.checkWritable()
     self.route = route
     self.defaults = defaults
     self.forwarder = forwarder
+    self.channel = channel
     self.files = files.waiting(upTo: request.timeouts.connect)
     self.observer = observer
     decoding = ResponseDecoding(request, undecodable: undecodable)
@@ -88,8 +91,11 @@ final class SocketExchange: @unchecked Sendable {
     }
   }
 
+  /// Whether what it sends has to be waited for.
+  var hasToWait: Bool { request.upload?.hasToWait ?? (channel != nil) }
+
   /// Whether its response is read for long.
-  var isStream: Bool { request.isStream || request.isDownload }
+  var isStream: Bool { request.isStream || request.isDownload || channel != nil }
 
   // MARK: - Deadlines
 
@@ -242,6 +248,10 @@ final class SocketExchange: @unchecked Sendable {
 
   /// Returns false if the parts are not in the coding that they declare; the observer has then received the error.
   private func emit(_ parts: [HTTPResponsePart]) -> Bool {
+    if let channel {
+      channel.receive(parts)
+      return true
+    }
     do throws(RequestError) {
       for part in parts {
         progress?.didReceive(part)

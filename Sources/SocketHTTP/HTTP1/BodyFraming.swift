@@ -77,8 +77,8 @@ enum BodyFraming: Equatable {
 
 /// Decodes the chunked transfer coding (RFC 9112, section 7.1): a state machine over bytes.
 ///
-/// The lines around chunks must end with CR LF, those of trailers may end with LF alone, as in a head. Extensions and
-/// trailers are checked, limited in size, and dropped.
+/// The lines around chunks must end with CR LF, those of trailers may end with LF alone, as in a head. Both are limited in
+/// size; extensions are checked, and dropped.
 struct ChunkedDecoder {
   private enum State {
     case size, spaceBeforeExtension, `extension`, endOfSize, data, endOfData, lineFeedAfterData, trailers, end
@@ -91,7 +91,9 @@ struct ChunkedDecoder {
   private var remaining = 0
   /// Bytes of framing beyond what the bytes of the body account for.
   private var overhead = 0
-  private var trailers = LineBuffer()
+  private var lines = LineBuffer()
+  /// The fields behind the last chunk, once it is complete.
+  private(set) var trailers = HTTPHeaders()
 
   /// How many bytes of framing one byte of the body accounts for: a chunk of a single byte takes at least 5.
   private static let overheadPerByte = 16
@@ -177,18 +179,19 @@ struct ChunkedDecoder {
   }
 
   private mutating func consumeTrailers(_ input: UnsafeRawBufferPointer) throws(RequestError) -> Int {
-    let (count, isWhole) = trailers.append(input)
-    guard trailers.bytes.count <= limits.head else {
+    let (count, isWhole) = lines.append(input)
+    guard lines.bytes.count <= limits.head else {
       throw RequestError(.tooLarge, "The trailers are larger than \(limits.head) bytes.")
     }
     if isWhole {
       let limit = limits.fields
-      _ = try trailers.bytes.withBytes { bytes throws(RequestError) in
+      let fields = try lines.bytes.withBytes { bytes throws(RequestError) in
         var parser = FieldParser(bytes)
         return try parser.fields(upTo: limit)
       }
+      trailers = HTTPHeaders(fields)
       state = .end
-      trailers = LineBuffer()
+      lines = LineBuffer()
     }
     return count
   }

@@ -86,6 +86,7 @@ struct HTTP1Parser {
         state = .broken
         position += try decoder.consume(rest, into: &body)
         if !body.isEmpty { parts.append(.body(body)) }
+        if !decoder.trailers.isEmpty { parts.append(.trailers(decoder.trailers)) }
         state = decoder.isComplete ? .end : .chunked(decoder)
       case .untilClose:
         parts.append(.body(Data(rest)))

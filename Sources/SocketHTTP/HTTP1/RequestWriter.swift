@@ -39,6 +39,8 @@ struct RequestWriter {
       if !headers.contains("Host") { text.write(name: "Host", value: target.authority) }
       for index in headers.indices { text.write(name: headers[index].name, value: headers[index].value) }
       for field in defaults where !headers.contains(field.name) { text.write(name: field.name, value: field.value) }
+      // RFC 9110, section 10.1.4.
+      if headers.contains("TE") { text.write(name: "Connection", value: "TE") }
       if let proxyAuthorization { text.write(name: "Proxy-Authorization", value: proxyAuthorization) }
       if let lengthField { text.write(name: "Content-Length", value: lengthField) }
       if length == nil { text.write(name: "Transfer-Encoding", value: "chunked") }

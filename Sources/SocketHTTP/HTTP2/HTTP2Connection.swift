@@ -94,6 +94,7 @@ final class HTTP2Connection: HTTPConnection {
   var limit: Int { PeerSettings.assumedStreams }
   var load: Int { carried.count + held.count + crowded.count }
   var isSequential: Bool { false }
+  var allowsConnectProtocol: Bool { machine.peer.allowsConnectProtocol }
 
   // MARK: - Writing
 
@@ -118,7 +119,7 @@ final class HTTP2Connection: HTTPConnection {
   }
 
   private func begin(_ exchange: SocketExchange, at now: Instant, whenReady: (@Sendable () -> Void)?) {
-    let head = HTTP2RequestHead(exchange.request, defaults: exchange.defaults)
+    let head = HTTP2RequestHead(exchange)
     let largestHead = machine.peer.largestHead
     guard largestHead == .max || head.listSize <= largestHead else {
       let error = RequestError(
@@ -127,7 +128,9 @@ final class HTTP2Connection: HTTPConnection {
       return events.append(.lost(ExchangeLoss(exchange: exchange), error))
     }
     // The server may have changed its mind since the exchange was given this connection.
-    guard ending == nil, writeError == nil, crowded.count < mostCrowded else { return refuse(exchange) }
+    guard ending == nil, writeError == nil, crowded.count < mostCrowded,
+      exchange.channel == nil || allowsConnectProtocol
+    else { return refuse(exchange) }
     if !crowded.isEmpty || !open(exchange, head, at: now, whenReady: whenReady) {
       exchange.recordActivity(at: now)
       crowded.append((exchange, whenReady))
@@ -154,13 +157,19 @@ final class HTTP2Connection: HTTPConnection {
     _ exchange: SocketExchange, _ head: HTTP2RequestHead, at now: Instant, whenReady: (@Sendable () -> Void)?
   ) -> Bool {
     let request = exchange.request
-    let hasBody = request.upload != nil || !(request.body ?? Data()).isEmpty
+    let channel = exchange.channel
+    let hasBody = channel != nil || request.upload != nil || !(request.body ?? Data()).isEmpty
     guard let stream = machine.open(head, isEnd: !hasBody) else { return false }
     if carried.isEmpty { lastSign = now }
     let upload = exchange.uploadReader(isFramed: false, whenReady: whenReady)
     carried.append(Carried(exchange: exchange, start: now, upload: upload), of: stream)
     exchange.recordActivity(at: now)
     guard hasBody else { return true }
+    if let channel {
+      channel.begin(whenReady: whenReady)
+      uploading.append(stream)
+      return true
+    }
     sending.append(stream)
     if upload != nil { uploading.append(stream) } else { machine.send(request.body ?? Data(), on: stream, isEnd: true) }
     return true
@@ -172,8 +181,7 @@ final class HTTP2Connection: HTTPConnection {
     var count = 0
     while count < crowded.count, machine.room > 0 {
       let (exchange, whenReady) = crowded[count]
-      let head = HTTP2RequestHead(exchange.request, defaults: exchange.defaults)
-      guard open(exchange, head, at: now, whenReady: whenReady) else { break }
+      guard open(exchange, HTTP2RequestHead(exchange), at: now, whenReady: whenReady) else { break }
       count += 1
     }
     crowded.removeFirst(count)
@@ -185,8 +193,14 @@ final class HTTP2Connection: HTTPConnection {
     crowded.removeAll { $0.exchange === exchange }
     guard let index = carried.indices.first(where: { carried[$0].exchange === exchange }) else { return }
     let stream = carried.id(at: index)
-    _ = carried.remove(at: index)
-    machine.cancel(stream)
+    let one = carried.remove(at: index)
+    // A tunnel that the server has ended, and in which nothing waits, ends in order (RFC 8441, section 5).
+    if one.exchange.channel != nil, one.hasEnded, machine.progress(of: stream)?.queued == 0 {
+      machine.consumed(.max, on: stream)
+      machine.send(Data(), on: stream, isEnd: true)
+    } else {
+      machine.cancel(stream)
+    }
   }
 
   func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome? {
@@ -198,10 +212,17 @@ final class HTTP2Connection: HTTPConnection {
 
   /// Reads as much of an upload as is to wait in the machine.
   private func readUpload(of stream: UInt32) {
-    guard let index = carried.index(of: stream), let upload = carried[index].upload else {
-      return finishUpload(of: stream)
-    }
+    guard let index = carried.index(of: stream) else { return finishUpload(of: stream) }
     let exchange = carried[index].exchange
+    if let channel = exchange.channel {
+      while let progress = machine.progress(of: stream), progress.queued < Self.uploadAhead,
+        let bytes = channel.takeUnsent()
+      {
+        machine.send(bytes, on: stream, isEnd: false)
+      }
+      return
+    }
+    guard let upload = carried[index].upload else { return finishUpload(of: stream) }
     do throws(RequestError) {
       while let progress = machine.progress(of: stream), progress.queued < Self.uploadAhead {
         // The server may not want the rest.
@@ -326,11 +347,17 @@ final class HTTP2Connection: HTTPConnection {
       add(.body(data), of: data.count, at: index)
       if carried[index].partsSize >= Self.largestDelivery { return deliver(at: index) }
     case .pong: begin(exchange(&held, with: []))
-    case .trailers, .goAway: break
+    case .trailers(let stream, let fields):
+      if let index = carried.index(of: stream) { add(.trailers(fields), of: 0, at: index) }
+    case .goAway: break
     case .end(let stream, let isClosed):
       guard let index = carried.index(of: stream) else { return nil }
       carried[index].hasEnded = true
       if isClosed { return complete(at: index) }
+      if carried[index].exchange.channel != nil, carried[index].isSuccess {
+        events.append(.ended(carried[index].exchange))
+        return carried[index].parts.isEmpty ? nil : deliver(at: index)
+      }
       // A server that responds early with success wants the rest of the request, too; one that refuses does not (section
       // 8.1).
       guard !carried[index].isSuccess else { return nil }
@@ -343,9 +370,10 @@ final class HTTP2Connection: HTTPConnection {
       return loss(of: stream) { loss in
         // What it has responded to, it has taken, whatever it says.
         loss.isRefused = reset.isUnprocessed && !loss.hasReceived
-        // What it demands in another version it has not carried out in this one.
-        loss.requiresHTTP1 = reset.cause == .peer && reset.code == .http11Required && !loss.hasReceived
-        loss.reached = loss.isRefused || loss.requiresHTTP1 ? .never : .maybe
+        // What it demands in another version it has not carried out in this one; another protocol says nothing about HTTP.
+        let demandsHTTP1 = reset.cause == .peer && reset.code == .http11Required && !loss.hasReceived
+        loss.requiresHTTP1 = demandsHTTP1 && loss.exchange.channel == nil
+        loss.reached = loss.isRefused || demandsHTTP1 ? .never : .maybe
       }.map { loss in
         var error = reset.error
         if loss.hasReceived { error.reached = .maybe }

@@ -32,10 +32,20 @@ struct HTTP2RequestHead {
   init(connecting connectProtocol: String, to target: HTTPTarget, headers: HTTPHeaders) {
     method = "CONNECT"
     scheme = target.isSecure ? "https" : "http"
-    authority = target.authority
+    authority = headers["Host"] ?? target.authority
     path = target.path
     self.connectProtocol = connectProtocol
     self.headers = headers
+  }
+
+  /// Takes the request of an exchange: one with a channel is a CONNECT to WebSocket.
+  init(_ exchange: SocketExchange) {
+    if exchange.channel == nil {
+      self.init(exchange.request, defaults: exchange.defaults)
+    } else {
+      self.init(connecting: "websocket", to: exchange.request.target, headers: exchange.request.headers)
+      defaults = exchange.defaults
+    }
   }
 
   var isHead: Bool { method == "HEAD" }

@@ -155,12 +155,12 @@ extension HTTP2Stream {
       }
       return true
     }
-    // The length of a tunnel means nothing (RFC 9110, section 9.3.6).
-    if !head.mayHaveBody(toHead: isHead) {
-      hasNoBody = true
-    } else if !(isConnect && head.isSuccess) {
-      expectedCount = try head.contentLength()
+    // Behind any success, a tunnel begins: neither the status nor a length says anything about it (RFC 9110, section 9.3.6).
+    if isConnect, head.isSuccess {
+      response = .body
+      return false
     }
+    if head.mayHaveBody(toHead: isHead) { expectedCount = try head.contentLength() } else { hasNoBody = true }
     response = .body
     if isEnd { try checkLength() }
     return false

@@ -32,20 +32,32 @@ struct Handshake {
     }
   }
 
-  /// The head of the upgrade; throws `invalidRequest` if the request cannot be written.
-  func head(of request: WebSocketRequest, userAgent: String?) throws(RequestError) -> [UInt8] {
+  /// The request for the connection, without the fields of ``fields(userAgent:)``; throws `invalidRequest` if it cannot be
+  /// written.
+  static func request(for request: WebSocketRequest) throws(RequestError) -> HTTPRequest {
     try request.checkHandshake()
     let upgrade = HTTPRequest(
-      method: .get, target: request.target, headers: request.headers, body: nil, timeouts: HTTPTimeouts(),
-      operationName: request.operationName, isReplayable: false)
-    var fields = [
-      ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", key),
-    ]
+      method: .get, target: request.target, headers: request.headers, body: nil,
+      timeouts: HTTPTimeouts(connect: nil, idle: nil, total: nil), operationName: request.operationName,
+      isReplayable: false)
+    try upgrade.checkWritable()
+    return upgrade
+  }
+
+  /// The fields by which the client asks for WebSocket in any version of HTTP.
+  func fields(userAgent: String?) -> [(name: String, value: String)] {
+    var fields = [(name: "Sec-WebSocket-Version", value: "13")]
     if !subprotocols.isEmpty { fields.append(("Sec-WebSocket-Protocol", subprotocols.joined(separator: ", "))) }
     if let offeredExtensions { fields.append(("Sec-WebSocket-Extensions", offeredExtensions)) }
     if let userAgent { fields.append(("User-Agent", userAgent)) }
-    try upgrade.checkWritable()
-    return RequestWriter(defaults: fields).head(of: upgrade)
+    return fields
+  }
+
+  /// The head of the upgrade in HTTP/1.1; throws `invalidRequest` if the request cannot be written.
+  func head(of request: WebSocketRequest, userAgent: String?) throws(RequestError) -> [UInt8] {
+    let ofUpgrade = [(name: "Connection", value: "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Key", key)]
+    let upgrade = try Self.request(for: request)
+    return RequestWriter(defaults: ofUpgrade + fields(userAgent: userAgent)).head(of: upgrade)
   }
 
   /// The value of `Sec-WebSocket-Accept` that shows that the server has understood this upgrade (section 4.2.2).
@@ -57,11 +69,7 @@ struct Handshake {
   /// ``WebSocketFailure`` as its cause.
   func check(_ head: HTTPResponseHead, minorVersion: Int = 1) throws(RequestError) -> Agreement {
     guard head.status == 101 else { throw Self.refusal(head, body: Data()) }
-    let bad = { (reason: String) in
-      RequestError(
-        .badResponse, "The server's upgrade to WebSocket is not valid: \(reason).", status: 101,
-        cause: WebSocketFailure.badHandshake(head))
-    }
+    let bad = { (reason: String) in Self.invalid(head, reason) }
     // RFC 9110, section 15.2: HTTP/1.0 has no interim responses.
     guard minorVersion >= 1 else { throw bad("it is in HTTP/1.0, which cannot switch protocols") }
     let headers = head.headers
@@ -72,6 +80,12 @@ struct Handshake {
     guard headers.values(of: "Sec-WebSocket-Accept") == [Self.accept(for: key)] else {
       throw bad("its header 'Sec-WebSocket-Accept' is not the one for this request")
     }
+    return try agreement(in: head)
+  }
+
+  /// Checks what a server has chosen that has agreed: all that there is to check in HTTP/2 (RFC 8441, section 5).
+  func agreement(in head: HTTPResponseHead) throws(RequestError) -> Agreement {
+    let headers = head.headers
     let selected = headers["Sec-WebSocket-Protocol"]
     // Names of subprotocols are compared with regard to case.
     guard subprotocols.isEmpty ? selected == nil : selected.map(subprotocols.contains) ?? false else {
@@ -79,15 +93,21 @@ struct Handshake {
       throw RequestError(
         .badResponse,
         "The server selected \(selected.map { "the subprotocol '\($0)'" } ?? "no subprotocol"), but \(offered) offered.",
-        status: 101, cause: WebSocketFailure.wrongSubprotocol(selected: selected))
+        status: head.status, cause: WebSocketFailure.wrongSubprotocol(selected: selected))
     }
     do throws(CompressionAgreement.Refusal) {
       let compression = try CompressionAgreement(
         accepted: headers["Sec-WebSocket-Extensions"], offered: offeredExtensions != nil)
       return Agreement(subprotocol: selected, compression: compression)
     } catch {
-      throw bad(error.reason)
+      throw Self.invalid(head, error.reason)
     }
+  }
+
+  private static func invalid(_ head: HTTPResponseHead, _ reason: String) -> RequestError {
+    RequestError(
+      .badResponse, "The server's upgrade to WebSocket is not valid: \(reason).", status: head.status,
+      cause: WebSocketFailure.badHandshake(head))
   }
 
   /// The error for a response with another status, with the start of its body.

@@ -1,8 +1,10 @@
 import HTTPClientCore
 import Streams
+import Synchronization
 import SystemBase
 
-/// WebSocket connections have no part in the pool: each is opened for one subscriber, and none is used again.
+/// A WebSocket gets a stream of a connection that is there already, if its server takes one (RFC 8441), or else a connection
+/// of its own, which has no part in the pool: none is used again.
 extension SocketEngine {
   /// Opens a connection. Must not be called on the loop's thread: if there is no loop, the session fails, and calls its
   /// observer, at once.
@@ -18,6 +20,22 @@ extension SocketEngine {
     }
     let loop = try result.get()
     loop.submit { [self] in session.begin(by: self, on: loop) }
+  }
+
+  /// Begins an exchange with a channel on a connection that takes it now; returns false if there is none. Which protocols a
+  /// server takes is known once its settings have come.
+  func startAtOnce(_ exchange: SocketExchange) -> Bool {
+    var effects = Pool.Effects()
+    let leased = state.withLock { state -> (connection: Connection, loop: EventLoop)? in
+      guard let loop = state.loop, !state.isShutDown, !state.http1Routes.contains(exchange.route) else { return nil }
+      let connection = state.pool.leaseAtOnce(
+        exchange, exchange.route, where: { $0.allowsConnectProtocol.load(ordering: .relaxed) }, &effects)
+      return connection.map { ($0, loop) }
+    }
+    guard let leased else { return false }
+    perform(effects, on: leased.loop)
+    send(exchange, on: leased.connection, leased.loop)
+    return true
   }
 
   /// The subscription of a session was disposed.

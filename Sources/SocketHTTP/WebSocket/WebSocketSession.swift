@@ -2,9 +2,10 @@ import HTTPClientCore
 import Streams
 import SystemBase
 
-/// One WebSocket connection, from dialling to its end.
+/// One WebSocket connection, from dialling to its end: on a stream of a connection that is there already, if the server takes
+/// it there, or else on a connection of its own.
 ///
-///     dialling ──► upgrading ──► open ──► lingering ──► ended
+///     [dialling ──►] upgrading ──► open ──► lingering ──► ended
 ///
 /// After the end for the observer, the connection lingers until the server ends it, too (RFC 6455, section 7.1.1): to
 /// close a socket with unread bytes could destroy the close frame on its way.
@@ -15,7 +16,7 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private enum Phase {
     case waiting
     case dialling(ConnectionOpening)
-    case upgrading(WebSocketUpgrade)
+    case upgrading(any WebSocketUpgrade)
     case open
     case lingering
     case ended
@@ -28,6 +29,7 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private let mailbox = TaskMailbox.current
   private let handshake: Handshake
   private let head: [UInt8]
+  private let userAgent: String?
   /// `nil` unless the connection is open or lingers.
   let output = Locked<WebSocketOutput?>(nil)
   /// `nil` unless the connection is open.
@@ -38,6 +40,8 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private(set) var loop: EventLoop?
   private var phase = Phase.waiting
   private var socket: OpenSocket?
+  /// The exchange of its stream, if it is not on a socket of its own.
+  private var exchange: SocketExchange?
   /// The deadline of the phase.
   private var timer: LoopTimer?
   private var heartbeat: Heartbeat?
@@ -66,7 +70,7 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   /// How much a server may send after the end before it is cut off.
   private static let mostDiscarded = 1 << 20
 
-  /// Throws `invalidRequest` if the request cannot be written.
+  /// Takes the route of a request to the same server. Throws `invalidRequest` if the request cannot be written.
   init(
     _ request: WebSocketRequest, route: Route, userAgent: String?, observer: AnyObserver<WebSocketEvent>
   ) throws(RequestError) {
@@ -74,6 +78,7 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
     self.route = route
     handshake = Handshake(request)
     head = try handshake.head(of: request, userAgent: userAgent)
+    self.userAgent = userAgent
     inbox = WebSocketInbox(
       observer, limit: request.limits.undelivered, operationName: request.operationName, onPart: request.onPart)
   }
@@ -137,6 +142,17 @@ extension WebSocketSession {
     guard case .waiting = phase else { return }
     self.engine = engine
     self.loop = loop
+    do throws(RequestError) {
+      if try !openStream(by: engine, on: loop) { dial(by: engine, on: loop) }
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// Begins to connect, to speak HTTP/1.1.
+  private func dial(by engine: SocketEngine, on loop: EventLoop) {
+    var route = route
+    route.allowsHTTP2 = false
     let opening = ConnectionOpening(route, by: engine, on: loop) { [weak self] in self?.didConnect($0) }
     phase = .dialling(opening)
     setTimer(request.timeouts.connect) { $0.fail($0.timedOut(after: $1, waitingFor: "a connection to", .never)) }
@@ -149,25 +165,51 @@ extension WebSocketSession {
       if let engine, route.unixPath == nil { connection.socket.socket.set(engine.liveness) }
       socket = connection.socket
       loop?.hand(connection.socket.token, to: self)
-      phase = .upgrading(WebSocketUpgrade(connection.channel, handshake, head))
-      setTimer(request.timeouts.upgrade) { session, limit in
-        guard case .upgrading(let upgrade) = session.phase else { return }
-        session.fail(upgrade.error(unless: session.timedOut(after: limit, waitingFor: "the upgrade to WebSocket of")))
-      }
+      beginUpgrade(HTTP1WebSocketUpgrade(connection.channel, handshake, head))
       advance()
     } catch {
       fail(error)
     }
   }
 
+  private func beginUpgrade(_ upgrade: some WebSocketUpgrade) {
+    phase = .upgrading(upgrade)
+    setTimer(request.timeouts.upgrade) { session, limit in
+      guard case .upgrading(let upgrade) = session.phase else { return }
+      session.fail(upgrade.error(unless: session.timedOut(after: limit, waitingFor: "the upgrade to WebSocket of")))
+    }
+  }
+
+  /// Asks for a stream of a connection that is there already; returns false if there is none that may be asked for it.
+  private func openStream(by engine: SocketEngine, on loop: EventLoop) throws(RequestError) -> Bool {
+    guard route.allowsHTTP2 else { return false }
+    let stream = StreamChannel(on: loop) { [weak self] in self?.ready($0) }
+    let exchange = try SocketExchange(
+      Handshake.request(for: request), route: route, defaults: handshake.fields(userAgent: userAgent), channel: stream,
+      observer: stream.observer)
+    guard engine.startAtOnce(exchange) else { return false }
+    self.exchange = exchange
+    beginUpgrade(StreamWebSocketUpgrade(stream, handshake))
+    return true
+  }
+
+  /// Ends the exchange of the stream, if there is one: behind what was written last.
+  private func leaveStream() {
+    guard let engine, let exchange = exchange.take() else { return }
+    loop?.submit { if exchange.stop() { engine.cancel(exchange) } }
+  }
+
   /// Continues the upgrade.
   private func advance() {
-    guard let loop, case .upgrading(var upgrade) = phase else { return }
+    guard let engine, let loop, case .upgrading(var upgrade) = phase else { return }
     let outcome = upgrade.advance(using: loop.buffer, isOver: isOver)
     phase = .upgrading(upgrade)
     switch outcome {
     case .blocked: break
     case .more: soon(on: loop) { $0.advance() }
+    case .elsewhere:
+      leaveStream()
+      dial(by: engine, on: loop)
     case .failed(let error): fail(error)
     case .done(let head, let agreement, let rest): didOpen(head, agreement, upgrade.channel, rest)
     }
@@ -449,6 +491,7 @@ extension WebSocketSession {
     closed?.channel.close()
     if let socket { loop?.close(socket.socket, socket.token) }
     socket = nil
+    leaveStream()
     // This may be the last reference to the observer: release what it holds elsewhere.
     loop?.deliver(to: nil) { withExtendedLifetime(self) {} }
     engine?.didEnd(self)

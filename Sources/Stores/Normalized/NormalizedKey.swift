@@ -26,8 +26,9 @@ struct NormalizedKey: Hashable, Sendable {
       Value.self == Other.self && unsafeBitCast(other, to: Value.self) == value
     }
 
-    init(_ variables: some Encodable & Sendable, by encoder: any BodyEncoder) throws {
-      value = try variables as? any Hashable ?? JSONValue(json: encoder.encode(variables).bytes)
+    /// - Parameter json: What they are sent as.
+    init(_ variables: some Sendable, json: () throws -> [String: JSONValue]) rethrows {
+      value = try variables as? any Hashable ?? JSONValue.object(json())
     }
   }
 
@@ -35,17 +36,16 @@ struct NormalizedKey: Hashable, Sendable {
   init<Session: GraphQLSession>(
     _ session: Session, readsAllPages: Bool = false, by encoder: any BodyEncoder
   ) throws {
-    try self.init(
-      SessionSource(session: session, readsAllPages: readsAllPages), named: session.operationName,
-      Variables(session.variables, by: encoder), nil)
+    let source = SessionSource(session: session, readsAllPages: readsAllPages)
+    let variables = try Variables(session.variables) { try source.variables(by: encoder) }
+    self.init(source, named: session.operationName, variables, nil)
   }
 
-  init<Value: Decodable & Sendable>(_ fragment: FragmentSource<Value>) throws {
-    try self.init(
-      fragment, named: fragment.document.text, Variables(NoVariables(), by: JSONCoder()), fragment.entity)
+  init<Value: Decodable & Sendable>(_ fragment: FragmentSource<Value>) {
+    self.init(fragment, named: fragment.document.text, Variables(NoVariables()) { [:] }, fragment.entity)
   }
 
-  private init(_ source: any NormalizedSource, named name: String, _ variables: Variables, _ entity: EntityID?) throws {
+  private init(_ source: any NormalizedSource, named name: String, _ variables: Variables, _ entity: EntityID?) {
     (self.source, self.name, self.variables, self.entity) = (source, name, variables, entity)
     identity = source.identity
     var hasher = Hasher()
@@ -56,7 +56,7 @@ struct NormalizedKey: Hashable, Sendable {
     hash = hasher.finalize()
   }
 
-  private struct NoVariables: Hashable, Encodable, Sendable {}
+  private struct NoVariables: Hashable, Sendable {}
 
   static func == (left: NormalizedKey, right: NormalizedKey) -> Bool {
     left.hash == right.hash && left.identity == right.identity && left.name == right.name

@@ -229,7 +229,7 @@ extension NormalizedStore {
   public func peek<Value: Decodable & Sendable>(
     _ type: Value.Type, _ fragment: GraphQLDocument, of entity: EntityID
   ) -> Snapshot<Value>? {
-    guard let key = try? NormalizedKey(FragmentSource<Value>(document: fragment, entity: entity)) else { return nil }
+    let key = NormalizedKey(FragmentSource<Value>(document: fragment, entity: entity))
     return peek(key).map(Self.typed)
   }
 
@@ -239,7 +239,7 @@ extension NormalizedStore {
     _ type: Value.Type, _ fragment: GraphQLDocument, of entity: EntityID
   ) -> Observable<Value> {
     .deferred { [self] in
-      values(try NormalizedKey(FragmentSource<Value>(document: fragment, entity: entity)))
+      values(NormalizedKey(FragmentSource<Value>(document: fragment, entity: entity)))
     }
   }
 

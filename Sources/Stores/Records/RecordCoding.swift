@@ -225,7 +225,9 @@ extension RecordCache {
     case .error: return Slot(.error)
     case .scalar:
       let text = try bytes.text()
-      if text.isEmpty { throw UnreadableRecords() }
+      guard let first = text.first, let last = text.last else { throw UnreadableRecords() }
+      let quote = UInt8(ascii: "\"")
+      if first == quote, text.count < 2 || last != quote { throw UnreadableRecords() }
       return Slot(.scalar, chunk: chunk, offset: bytes.position - text.count, count: text.count)
     case .reference: return Slot(.reference, offset: Int(try decodeEntity(from: &bytes)))
     case .list: return try decodeCells(.list, from: &bytes, in: chunk, depth: depth + 1)

@@ -58,8 +58,10 @@ enum PageEdge: Hashable, Sendable {
   /// An element by its number.
   init(number: Int) { self = number == 0 ? .limit : .cursor(UInt64(number)) }
 
-  /// The number of an element.
-  var number: Int { if case .cursor(let number) = self { Int(truncatingIfNeeded: number) } else { 0 } }
+  /// The number of an element; a list has no more than 31 bits count.
+  var number: Int {
+    if case .cursor(let number) = self { Int(min(number, UInt64(Int32.max))) } else { 0 }
+  }
 
   var slot: Slot {
     switch self {

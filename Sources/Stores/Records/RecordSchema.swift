@@ -5,6 +5,9 @@ public import GraphQLLanguage
 ///     var schema = try RecordSchema(schemaText)      // schema.graphql, whole or a part of it
 ///     schema.keyFields["Country"] = ["code"]         // the others' key is `id`, where they have it
 ///
+/// `graphql generate` writes one down as a constant, as far as the operations use the schema, with `"recordSchema": "shop"`
+/// in its configuration; then a program needs no text when it runs.
+///
 /// Without a schema, `__typename` is added to documents, but no key: what selects its key itself is an entity.
 public struct RecordSchema: Hashable, Sendable {
   /// The names of the types that operations begin with.
@@ -56,8 +59,15 @@ public struct RecordSchema: Hashable, Sendable {
   /// of whose types have it.
   public var addsKeyToUnknownTypes = false
 
-  /// A schema of which nothing is known.
-  public init() {}
+  /// Takes what is known of a schema, as generated code has it; nothing by default.
+  public init(
+    roots: Roots = Roots(), keyFields: [String: [String]] = [:], possibleTypes: [String: Set<String>] = [:],
+    fieldTypes: [String: [String: String]] = [:], paging: [String: FieldPaging] = [:]
+  ) {
+    (self.roots, self.keyFields, self.fieldTypes, self.paging) = (roots, keyFields, fieldTypes, paging)
+    self.possibleTypes = possibleTypes
+    objectTypes = possibleTypes.values.reduce(into: []) { $0.formUnion($1) }
+  }
 
   /// Takes what a schema in GraphQL's language says of the types of fields, and of interfaces and unions; and what
   /// `@typePolicy` says of keys and connections, as Apollo's caches have it, also in extensions that follow the schema:
@@ -67,6 +77,7 @@ public struct RecordSchema: Hashable, Sendable {
   /// - Throws: Where and why the text is not GraphQL.
   public init(_ text: String) throws(GraphQLSyntaxError) {
     var possible: [String: Set<String>] = [:]
+    var unions: Set<String> = []
     for definition in try DocumentSyntax(parsing: text).definitions {
       switch definition {
       case .schema(let schema): for root in schema.operationTypes { setRoot(root) }
@@ -76,21 +87,25 @@ public struct RecordSchema: Hashable, Sendable {
         for field in type.fields { fieldTypes[name, default: [:]][field.name.text] = field.type.name.text }
         switch type.kind {
         case .interface: possible[name, default: []].formUnion([])
-        case .union: possible[name, default: []].formUnion(type.members.map(\.name.text))
+        case .union:
+          unions.insert(name)
+          possible[name, default: []].formUnion(type.members.map(\.name.text))
         case .object: for interface in type.interfaces { possible[interface.name.text, default: []].insert(name) }
         default: break
         }
       case .operation, .fragment, .directive: break
       }
     }
-    // What is said of an interface or a union is said of its types.
-    for (name, types) in possible {
+    // What is said of an interface or a union is said of its types; of two that say something, the first by name counts.
+    for (name, types) in possible.sorted(by: { $0.key < $1.key }) {
       let connections = paging.keys.filter { $0.hasPrefix(name + ".") }.map { $0.dropFirst(name.count) }
       for type in types {
         if keyFields[type] == nil { keyFields[type] = keyFields[name] }
         for field in connections { paging[type + field] = .connection }
       }
     }
+    // A union has no fields itself that could be selected.
+    for name in unions { keyFields[name] = nil }
     possibleTypes = possible
     objectTypes = possible.values.reduce(into: []) { $0.formUnion($1) }
   }

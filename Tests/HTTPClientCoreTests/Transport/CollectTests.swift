@@ -18,6 +18,13 @@ import Testing
     #expect(response == HTTPResponse(status: 201, headers: ["Server": "s"], body: Data("abc早安".utf8)))
   }
 
+  @Test func `trailers are a part of the response, and of its parts`() async throws {
+    let trailers: HTTPHeaders = ["Digest": "abc"]
+    let response = try await Observable.from([head, .body(Data("a".utf8)), .trailers(trailers)]).collect(upTo: 1).value
+    #expect(response.trailers == trailers)
+    #expect(response.parts == [head, .body(Data("a".utf8)), .trailers(trailers)])
+  }
+
   @Test func `a response without a body has an empty one`() async throws {
     #expect(try await parts().collect(upTo: 0).value == HTTPResponse(status: 201, headers: ["Server": "s"]))
   }

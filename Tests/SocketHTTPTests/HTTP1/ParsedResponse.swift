@@ -7,6 +7,7 @@ import Foundation
 struct ParsedResponse: Equatable {
   var head: HTTPResponseHead?
   var body = Data()
+  var trailers = HTTPHeaders()
   var leftover = 0
   var isComplete = false
   var allowsReuse = false
@@ -27,6 +28,7 @@ struct ParsedResponse: Equatable {
       switch part {
       case .head(let head): self.head = head
       case .body(let piece): body += piece
+      case .trailers(let fields): trailers = fields
       }
     }
     isComplete = parser.isComplete

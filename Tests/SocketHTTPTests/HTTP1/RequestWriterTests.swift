@@ -50,6 +50,12 @@ struct RequestWriterTests {
     #expect(kindOfError { _ = try head(.get, "http://h/", headers: headers) } == .invalidRequest)
   }
 
+  @Test func `a request that asks for trailers says that this is about the connection`() throws {
+    #expect(
+      try head(.get, "http://h/", headers: ["TE": "trailers"])
+        == ["GET / HTTP/1.1", "Host: h", "TE: trailers", "Connection: TE", "", ""])
+  }
+
   @Test func `a proxy gets the whole URL, and its own credentials`() throws {
     let writer = RequestWriter(form: .absolute, proxyAuthorization: "Basic eA==")
     #expect(

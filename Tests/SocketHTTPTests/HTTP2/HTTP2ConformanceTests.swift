@@ -1,4 +1,5 @@
 import Foundation
+import Streams
 import TestSupport
 import Testing
 import TransportConformance
@@ -6,20 +7,20 @@ import TransportConformance
 @testable import HTTPClientCore
 @testable import SocketHTTP
 
-/// The same requirements in HTTP/2, through the gateway of `gateway.py`.
+/// The same requirements in HTTP/2, in clear text and in TLS, through the gateway of `gateway.py`.
 @Suite(.serialized) struct HTTP2ConformanceTests {
-  /// The gateway, which serves all of them.
-  private final class Gateway: Sendable {
-    static let shared = Task { try await Gateway() }
+  /// Sends requests in TLS that the cases make for servers in clear text, and sees to it that they go in HTTP/2.
+  private struct SecureTransport: HTTPTransport {
+    let base: SocketTransport
 
-    let path: String
-    private let process: ChildProcess
-
-    private init() async throws {
-      path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).socket").path
-      let program = RepositoryLayout.root.appendingPathComponent("Tests/SocketHTTPTests/HTTP2/gateway.py").path
-      process = try await ChildProcess(PythonEnvironment.python(), [program, path], input: .open)
-      try await process.waitForOutput(containing: "listens")
+    func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+      Observable<HTTPResponsePart>.deferred {
+        guard let url = URL(string: "https" + request.url.absoluteString.dropFirst(4)) else { throw URLError(.badURL) }
+        var request = request
+        request.target = try HTTPTarget(url)
+        request.context.onConnected = { _, version in #expect(version == "2") }
+        return base.send(request)
+      }
     }
   }
 
@@ -29,9 +30,14 @@ import TransportConformance
   }
 
   @Test(arguments: cases) func `the transport conforms in HTTP/2, too`(_ test: TransportConformance.Case) async throws {
-    var configuration = SocketTransport.Configuration()
-    configuration.httpVersions = .priorKnowledge
-    configuration.unixSocketPath = try await Gateway.shared.value.path
-    try await test.check(SocketTransport(configuration: configuration))
+    let transport = try await HTTP2Gateway.inClearText.value.transport()
+    try await test.check(transport)
+  }
+
+  @Test(arguments: cases) func `the transport conforms in HTTP/2 through TLS`(
+    _ test: TransportConformance.Case
+  ) async throws {
+    let transport = SecureTransport(base: try await HTTP2Gateway.inTLS.value.transport())
+    try await test.check(transport)
   }
 }

@@ -81,7 +81,7 @@ import Testing
       switch event {
       case .completed(let completion): outcomes.append(Outcome(completion.exchange, isRefused: false))
       case .lost(let loss, _): outcomes.append(Outcome(loss.exchange, isRefused: loss.isRefused))
-      case .limit, .parts: break
+      case .limit, .parts, .ended: break
       }
     }
     return outcomes

@@ -103,11 +103,12 @@ import Testing
     #expect(transport.statistics().total.connections == 1)
   }
 
-  @Test(.enabled(if: hasNghttpd)) func `trailers of nghttpd are read over, and padding is`() async throws {
+  @Test(.enabled(if: hasNghttpd)) func `trailers of nghttpd are passed on, and padding is read over`() async throws {
     let server = try await InstalledServer.nghttpd(isSecure: true, "--trailer", "checksum: abc", "--padding", "200")
     let transport = server.transport()
     let body = Self.bytes(100_000)
     let request = try server.request("/", method: .post, body: body)
     #expect(try await count(of: 40, atOnce: 8, by: transport, request, with: body) == 40)
+    #expect(try await transport.response(to: request).trailers == ["checksum": "abc"])
   }
 }

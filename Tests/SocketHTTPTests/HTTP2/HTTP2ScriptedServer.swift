@@ -145,6 +145,7 @@ final class ExchangeLog: Sendable {
         switch part {
         case .head(let head): entries.update { $0.append(.head(head.status)) }
         case .body(let data): entries.update { $0.append(.body(String(decoding: data, as: UTF8.self))) }
+        case .trailers: break
         }
       },
       onError: { [entries] error in entries.update { $0.append(.failed(RequestError(wrapping: error).kind)) } },

@@ -20,11 +20,16 @@ final class PythonHTTP2Server: Sendable {
     var streams: Int?
     var resets: Int?
     var errors: Int?
+    var ends: Int?
     var pings: Int?
     var goodbyes: Int?
   }
 
-  init(isSecure: Bool = false, _ options: String...) async throws {
+  convenience init(isSecure: Bool = false, _ options: String...) async throws {
+    try await self.init(isSecure: isSecure, options: options)
+  }
+
+  init(isSecure: Bool = false, options: [String]) async throws {
     let program = RepositoryLayout.root.appendingPathComponent("Tests/SocketHTTPTests/HTTP2/server.py").path
     var arguments = [program] + options
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -28,6 +28,17 @@ import Testing
     #expect(try await server.counts(by: transport).connections == 1)
   }
 
+  @Test func `a shutdown within a limit ends what is under way, and waits for nothing else`() async throws {
+    let server = try await PythonHTTP2Server()
+    let transport = server.transport()
+    _ = try await transport.response(to: server.request("/size?count=1"))
+    let log = ExchangeLog(transport.send(try server.request("/hang")))
+    let start = ContinuousClock.now
+    await transport.shutdown(within: .milliseconds(100))
+    #expect(ContinuousClock.now - start < .seconds(10))
+    #expect(log.entries.value == [.failed(.connectionLost)])
+  }
+
   @Test func `responses that came before the end of the connection count, whatever begins meanwhile`() async throws {
     let count = 400
     let mayRespond = DispatchSemaphore(value: 0)

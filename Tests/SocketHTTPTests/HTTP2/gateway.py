@@ -2,12 +2,18 @@
 
 It passes on what it gets, valid or not, so that tests of transports with a server in HTTP/1.1 are tests in HTTP/2, too: a
 response that is cut resets its stream, and one that is not HTTP becomes one that is malformed. Its connections to a server
-are kept, and used one request after the other.
+are kept, and used one request after the other. It answers OPTIONS itself, and makes an upgrade of a CONNECT to WebSocket.
 
-Usage: gateway.py SOCKET       listens on a Unix domain socket; prints a line once it does, and ends when its input does
+Usage: gateway.py SOCKET [CERTIFICATE KEY]
+
+It listens on a Unix domain socket, with TLS if it gets the files of a certificate and a key; prints a line once it does, and
+ends when its input does.
 """
 
 import asyncio
+import base64
+import os
+import ssl
 import sys
 from collections import defaultdict
 
@@ -15,6 +21,7 @@ import h2.config
 import h2.connection
 import h2.events
 import h2.exceptions
+import h2.settings
 
 LARGEST_HEAD = 80 << 10
 
@@ -77,7 +84,7 @@ class Upstream:
             count -= len(piece)
             yield piece
 
-    async def chunks(self):
+    async def chunks(self, trailers):
         while True:
             text = (await self.line()).split(b";")[0].strip()
             try:
@@ -90,8 +97,9 @@ class Upstream:
                 yield piece
             if await self.line():
                 raise Malformed
-        while await self.line():
-            pass
+        while line := await self.line():
+            name, _, value = line.partition(b":")
+            trailers.append((name.lower(), value.strip(b" \t")))
 
     async def rest(self):
         while True:
@@ -110,6 +118,8 @@ class Connection(asyncio.Protocol):
             client_side=False, header_encoding=None, validate_outbound_headers=False, normalize_outbound_headers=False
         )
         self.h2 = h2.connection.H2Connection(configuration)
+        settings = {h2.settings.SettingCodes.ENABLE_CONNECT_PROTOCOL: 1}
+        self.h2.local_settings = h2.settings.Settings(client=False, initial_values=settings)
         self.bodies, self.tasks, self.room = {}, {}, asyncio.Event()
 
     def connection_made(self, transport):
@@ -145,6 +155,11 @@ class Connection(asyncio.Protocol):
         self.room = asyncio.Event()
 
     async def exchange(self, stream, headers):
+        if dict(headers)[b":method"] == b"OPTIONS":
+            self.h2.send_headers(stream, [(b":status", b"204")], end_stream=True)
+            return self.flush()
+        if dict(headers).get(b":protocol") == b"websocket":
+            return await self.tunnel(stream, headers)
         host, port = dict(headers)[b":authority"].decode().split(":")
         kept = self.idle[host, port]
         upstream = None
@@ -169,6 +184,51 @@ class Connection(asyncio.Protocol):
             if upstream:
                 upstream.writer.transport.abort()
             self.flush()
+
+    async def tunnel(self, stream, headers):
+        host, port = dict(headers)[b":authority"].decode().split(":")
+        upstream = Upstream(*await asyncio.open_connection(host, port))
+        upload = None
+        try:
+            fields = [(b"host", dict(headers)[b":authority"]), (b"upgrade", b"websocket"), (b"connection", b"upgrade")]
+            fields += [(b"sec-websocket-key", base64.b64encode(os.urandom(16)))]
+            fields += [(name, value) for name, value in headers if not name.startswith(b":")]
+            lines = [b"GET " + dict(headers)[b":path"] + b" HTTP/1.1"] + [n + b": " + v for n, v in fields]
+            upstream.writer.write(b"\r\n".join(lines) + b"\r\n\r\n")
+            status, fields = await upstream.head()
+            ofUpgrade = (b"connection", b"upgrade", b"sec-websocket-accept")
+            passed = [(name, value) for name, value in fields if name not in ofUpgrade]
+            self.h2.send_headers(stream, [(b":status", b"200" if status == b"101" else status), *passed])
+            self.flush()
+            if status == b"101":
+                upload = asyncio.get_running_loop().create_task(self.pass_up(upstream, stream))
+                pieces = upstream.rest()
+            else:
+                pieces = upstream.exactly(int(dict(fields).get(b"content-length", b"0")))
+            async for piece in pieces:
+                await self.send(stream, piece)
+            self.h2.end_stream(stream)
+            self.flush()
+            if upload:
+                await upload
+        except (Cut, ConnectionError):
+            self.h2.reset_stream(stream, 2)
+        except h2.exceptions.ProtocolError:
+            pass
+        finally:
+            if upload:
+                upload.cancel()
+            upstream.writer.transport.abort()
+            self.flush()
+
+    async def pass_up(self, upstream, stream):
+        while (piece := await self.bodies[stream].get()) is not None:
+            data, length = piece
+            upstream.writer.write(data)
+            await upstream.writer.drain()
+            self.h2.acknowledge_received_data(length, stream)
+            self.flush()
+        upstream.writer.write_eof()
 
     async def send_request(self, upstream, stream, headers):
         pseudo = {name: value for name, value in headers if name.startswith(b":")}
@@ -204,15 +264,19 @@ class Connection(asyncio.Protocol):
         upstream.isReusable = names.get(b"connection") != b"close"
         if isEmpty:
             return
+        trailers = []
         if isChunked:
-            pieces = upstream.chunks()
+            pieces = upstream.chunks(trailers)
         elif names.get(b"content-length", b"").isdigit():
             pieces = upstream.exactly(int(names[b"content-length"]))
         else:
             pieces, upstream.isReusable = upstream.rest(), False
         async for piece in pieces:
             await self.send(stream, piece)
-        self.h2.end_stream(stream)
+        if trailers:
+            self.h2.send_headers(stream, trailers, end_stream=True)
+        else:
+            self.h2.end_stream(stream)
 
     async def send(self, stream, data):
         while data:
@@ -227,8 +291,13 @@ class Connection(asyncio.Protocol):
 
 
 async def main():
+    context = None
+    if len(sys.argv) > 2:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*sys.argv[2:])
+        context.set_alpn_protocols(["h2"])
     loop = asyncio.get_running_loop()
-    await loop.create_unix_server(Connection, sys.argv[1], backlog=512)
+    await loop.create_unix_server(Connection, sys.argv[1], ssl=context, backlog=512)
     print("listens", flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
 

@@ -16,16 +16,22 @@
                             ends it once the others are done
 /drain                      responds, and says that the connection takes no more
 /cut                        closes the connection at once
-/counts                     the counts, as JSON: connections, streams, resets by the client, pings, and connections that the
-                            client has said it ends
+/websocket                  is a WebSocket (RFC 8441), whose first message has the fields of the request, as JSON, and which
+                            sends others back; in HTTP/1.1, too. In HTTP/2 alone, ?status=C refuses it with that status,
+                            ?before=C resets its stream in the place of a response, ?after=C once it has got a message,
+                            ?goaway does as above, and ?hang never responds
+/counts                     the counts, as JSON: connections, streams, resets by the client, ends of its side of a WebSocket,
+                            pings, and connections that the client has said it ends
 
 It listens on a port, with TLS if it gets the files of a certificate and a key, and otherwise in clear text. It prints the
 port as JSON, and ends when its input does. Its limits are those that the command line has: --streams, --window,
---head.
+--head. With --no-connect, it does not say that it takes WebSockets.
 """
 
 import argparse
 import asyncio
+import base64
+import hashlib
 import json
 import ssl
 import sys
@@ -42,8 +48,46 @@ counts = Counter()
 seen = Counter()
 
 
+class WebSocket:
+    """The server's side of a WebSocket, whatever carries its bytes: it sends messages back."""
+
+    def __init__(self, write, fields):
+        self.write, self.buffer = write, b""
+        self.send(0x81, json.dumps(fields).encode())
+
+    def send(self, first, payload):
+        size = len(payload)
+        if size < 126:
+            length = bytes([size])
+        elif size < 1 << 16:
+            length = b"\x7e" + size.to_bytes(2, "big")
+        else:
+            length = b"\x7f" + size.to_bytes(8, "big")
+        self.write(bytes([first]) + length + payload)
+
+    def receive(self, data):
+        """Returns whether the client has closed it."""
+        self.buffer += data
+        while len(self.buffer) >= 2:
+            size, start = self.buffer[1] & 0x7F, 2
+            if size > 125:
+                start = 4 if size == 126 else 10
+                size = int.from_bytes(self.buffer[2:start], "big")
+            end = start + 4 + size
+            if len(self.buffer) < end:
+                break
+            first, key, payload = self.buffer[0], self.buffer[start : start + 4], self.buffer[start + 4 : end]
+            self.buffer = self.buffer[end:]
+            payload = bytes(byte ^ key[index % 4] for index, byte in enumerate(payload))
+            if first & 0xF != 0xA:
+                self.send(0x8A if first & 0xF == 9 else first, payload)
+            if first & 0xF == 8:
+                return True
+        return False
+
+
 class Connection(asyncio.Protocol):
-    def __init__(self, streams, window, head):
+    def __init__(self, streams, window, head, takesConnect):
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         self.h2.local_settings = h2.settings.Settings(
             client=False,
@@ -51,6 +95,7 @@ class Connection(asyncio.Protocol):
                 h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: streams,
                 h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: window,
                 h2.settings.SettingCodes.MAX_HEADER_LIST_SIZE: head,
+                **({h2.settings.SettingCodes.ENABLE_CONNECT_PROTOCOL: 1} if takesConnect else {}),
             },
         )
         self.bodies = {}
@@ -58,12 +103,13 @@ class Connection(asyncio.Protocol):
         self.tasks = {}
         self.room = asyncio.Event()
         self.isDraining = False
+        self.head1, self.webSocket = b"", None
 
     def connection_made(self, transport):
         self.transport = transport
         counts["connections"] += 1
+        # Sent once the client has begun, maybe in HTTP/1.1.
         self.h2.initiate_connection()
-        self.flush()
 
     def connection_lost(self, error):
         for task in self.tasks.values():
@@ -73,7 +119,26 @@ class Connection(asyncio.Protocol):
         if data := self.h2.data_to_send():
             self.transport.write(data)
 
+    def receive_http1(self, data):
+        if not self.webSocket:
+            self.head1 += data
+            if b"\r\n\r\n" not in self.head1:
+                return
+            head, _, data = self.head1.partition(b"\r\n\r\n")
+            fields = dict(line.lower().split(": ", 1) for line in head.decode().split("\r\n")[1:])
+            key = next(line[19:] for line in head.split(b"\r\n") if line.lower().startswith(b"sec-websocket-key: "))
+            accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+            self.transport.write(
+                b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n"
+            )
+            self.webSocket = WebSocket(self.transport.write, fields)
+        if self.webSocket.receive(data):
+            self.transport.close()
+
     def data_received(self, data):
+        if self.head1 or data.startswith(b"GET "):
+            return self.receive_http1(data)
         try:
             events = self.h2.receive_data(data)
         except h2.exceptions.ProtocolError as error:
@@ -154,9 +219,37 @@ class Connection(asyncio.Protocol):
         while (data := await self.bodies[stream].get()) is not None:
             yield data
 
+    async def webSocketAnswer(self, stream, headers, query):
+        if "before" in query:
+            self.h2.reset_stream(stream, int(query["before"]))
+            return self.flush()
+        if "goaway" in query:
+            self.isDraining = True
+            return self.transport.write(goaway(stream - 2))
+        if "hang" in query:
+            await asyncio.sleep(3600)
+        if "status" in query:
+            self.head(stream, int(query["status"]))
+            return await self.send(stream, b"no WebSocket here", end=True)
+        protocols = headers.get("sec-websocket-protocol")
+        self.head(stream, **({"sec-websocket-protocol": protocols.split(", ")[0]} if protocols else {}))
+        output = []
+        webSocket = WebSocket(output.append, headers)
+        isClosed = False
+        await self.send(stream, output.pop())
+        async for data in self.body(stream):
+            isClosed = isClosed or webSocket.receive(data)
+            if output:
+                await self.send(stream, b"".join(output), end=isClosed)
+                output.clear()
+            if "after" in query:
+                self.h2.reset_stream(stream, int(query["after"]))
+                return self.flush()
+        counts["ends"] += 1
+
     async def answer(self, stream, headers):
         parts = urllib.parse.urlsplit(headers[":path"])
-        query = dict(urllib.parse.parse_qsl(parts.query))
+        query = dict(urllib.parse.parse_qsl(parts.query, keep_blank_values=True))
         count = int(query.get("count", "1"))
         code = int(query.get("code", "0"))
         match parts.path:
@@ -231,6 +324,8 @@ class Connection(asyncio.Protocol):
                 self.transport.write(goaway(stream))
             case "/cut":
                 self.transport.abort()
+            case "/websocket":
+                await self.webSocketAnswer(stream, headers, query)
             case "/counts":
                 self.head(stream)
                 await self.send(stream, json.dumps(counts).encode(), end=True)
@@ -248,6 +343,7 @@ async def main():
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--window", type=int, default=65535)
     parser.add_argument("--head", type=int, default=65536)
+    parser.add_argument("--no-connect", action="store_true")
     options = parser.parse_args()
     context = None
     if options.certificate:
@@ -256,7 +352,11 @@ async def main():
         context.set_alpn_protocols(["h2"])
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: Connection(options.streams, options.window, options.head), "127.0.0.1", 0, ssl=context, backlog=512
+        lambda: Connection(options.streams, options.window, options.head, not options.no_connect),
+        "127.0.0.1",
+        0,
+        ssl=context,
+        backlog=512,
     )
     print(json.dumps({"port": server.sockets[0].getsockname()[1]}), flush=True)
     await loop.run_in_executor(None, sys.stdin.read)

@@ -23,6 +23,25 @@ import Testing
     #expect(server.requests.first?["Accept-Encoding"] == "gzip, deflate")
   }
 
+  @Test func `trailers come behind a body in chunks, compressed or not`() async throws {
+    let plain = RawResponse(body: "0123456789")
+    for response in [plain, try Self.coded(Data("0123456789".utf8))] {
+      let bytes = response.chunked(size: 4, trailers: [("Digest", "abc"), ("Expires", "never")])
+      for offset in bytes.indices.dropFirst() {
+        let server = try ScriptedServer([.readRequest, .send(bytes, splitAt: [offset]), .close])
+        let received = try await transport.response(to: .to(server))
+        #expect(received.body == Data("0123456789".utf8))
+        #expect(received.trailers == ["Digest": "abc", "Expires": "never"])
+        #expect(received.head.headers["Digest"] == nil)
+      }
+    }
+  }
+
+  @Test func `a response without trailers has none`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    #expect(try await transport.response(to: .to(server)).trailers.isEmpty)
+  }
+
   @Test func `T3: the decompressed size of a body is limited, and a bomb is cut off`() async throws {
     let bomb = try Self.coded(Data(count: 200 << 20))
     let server = try ScriptedServer(.answering { _ in bomb })

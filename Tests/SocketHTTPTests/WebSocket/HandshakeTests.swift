@@ -52,7 +52,7 @@ import Testing
     #expect(
       head.components(separatedBy: "\r\n") == [
         "GET /chat?room=1 HTTP/1.1", "Host: server.example.com", "Origin: http://example.com", "Connection: Upgrade",
-        "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: \(Self.key)",
+        "Upgrade: websocket", "Sec-WebSocket-Key: \(Self.key)", "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Protocol: a, b",
         "Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover; client_max_window_bits",
         "User-Agent: me/1", "", "",

@@ -12,7 +12,9 @@ import Testing
   private let transport = SocketTransport()
 
   /// The transport stops reading, so that the rest stays with the server.
-  @Test func `W2: no more waits for a slow observer than the limit says, and nothing is lost`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `W2: no more waits for a slow observer than the limit says, and nothing is lost`(way: WebSocketWay) async throws
+  {
     let sent = Monitor(0)
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -25,7 +27,7 @@ import Testing
       try peer.close()
     }
     let (isFree, isStuck) = (DispatchSemaphore(value: 0), Latch())
-    let log = try WebSocketLog(transport.connect(server.request { $0.limits.undelivered = 256 << 10 })) { entry in
+    let log = try await WebSocketLog(way.connect(server.request { $0.limits.undelivered = 256 << 10 })) { entry in
       guard case .opened = entry else { return }
       isStuck.open()
       isFree.wait()
@@ -45,7 +47,8 @@ import Testing
   }
 
   /// The pings come behind messages that the observer has not taken.
-  @Test func `W3: pings are answered while messages wait for the observer`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `W3: pings are answered while messages wait for the observer`(way: WebSocketWay) async throws {
     let pongs = Monitor(0)
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -60,7 +63,7 @@ import Testing
       try peer.close()
     }
     let isFree = DispatchSemaphore(value: 0)
-    let log = try WebSocketLog(transport.connect(server.request())) { entry in
+    let log = try await WebSocketLog(way.connect(server.request())) { entry in
       if case .opened = entry { isFree.wait() }
     }
     try await pongs.wait(for: "the pongs") { $0 == 10 }
@@ -71,41 +74,47 @@ import Testing
   }
 
   /// Either of the two threads that read can find the pings and the end.
-  @Test(arguments: [true, false], [true, false])
-  func `what a fast server sends arrives whole and in order, whichever thread reads`(isClosed: Bool, isSlow: Bool)
+  @Test(arguments: [true, false], WebSocketWay.allCases)
+  func `what a fast server sends arrives whole and in order, whichever thread reads`(isSlow: Bool, way: WebSocketWay)
     async throws
   {
     let padding = String(repeating: "x", count: 1000)
-    let server = try WebSocketPeerServer { peer in
-      try peer.accept()
-      for number in 0..<20_000 {
-        try peer.send(ServerFrame.text("\(number) \(padding)"))
-        guard number % 5000 == 4999 else { continue }
-        try peer.send(ServerFrame.ping("\(number)"))
-        while try peer.readFrame() != .init(opcode: 10, payload: Array("\(number)".utf8)) {}
+    for isClosed in [true, false] {
+      let server = try WebSocketPeerServer { peer in
+        try peer.accept()
+        for number in 0..<20_000 {
+          try peer.send(ServerFrame.text("\(number) \(padding)"))
+          guard number % 5000 == 4999 else { continue }
+          try peer.send(ServerFrame.ping("\(number)"))
+          while try peer.readFrame() != .init(opcode: 10, payload: Array("\(number)".utf8)) {}
+        }
+        if isClosed {
+          try peer.send(ServerFrame.close(1000))
+          try peer.close()
+        }
       }
-      if isClosed {
-        try peer.send(ServerFrame.close(1000))
-        try peer.close()
+      let log = try await WebSocketLog(way.connect(server.request())) { entry in
+        // Longer than the loop waits for an observer.
+        if isSlow, case .message(.text(let text)) = entry, text.contains("999 ") {
+          Thread.sleep(forTimeInterval: 0.015)
+        }
       }
+      let entries = try await log.ended()
+      #expect(log.texts.map { Int($0.prefix { $0 != " " }) } == Array(0..<20_000))
+      #expect(log.texts.allSatisfy { $0.hasSuffix(padding) })
+      #expect(entries.dropFirst(20_001) == (isClosed ? [.closed(.normal), .completed] : [.failed(.connectionLost)]))
     }
-    let log = try WebSocketLog(transport.connect(server.request())) { entry in
-      // Longer than the loop waits for an observer.
-      if isSlow, case .message(.text(let text)) = entry, text.contains("999 ") { Thread.sleep(forTimeInterval: 0.015) }
-    }
-    let entries = try await log.ended()
-    #expect(log.texts.map { Int($0.prefix { $0 != " " }) } == Array(0..<20_000))
-    #expect(log.texts.allSatisfy { $0.hasSuffix(padding) })
-    #expect(entries.dropFirst(20_001) == (isClosed ? [.closed(.normal), .completed] : [.failed(.connectionLost)]))
   }
 
-  @Test func `a stuck observer does not delay another connection`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a stuck observer does not delay another connection`(way: WebSocketWay) async throws {
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
       try peer.send(ServerFrame.text("a") + ServerFrame.close(1000))
       try peer.close()
     }
     let isFree = DispatchSemaphore(value: 0)
+    let transport = try await way.transport(for: server.request())
     let stuck = try WebSocketLog(transport.connect(server.request())) { entry in
       if case .opened = entry { isFree.wait() }
     }
@@ -117,7 +126,10 @@ import Testing
     #expect(try await stuck.ended().count == 4)
   }
 
-  @Test func `W2: a server that does not read makes sending fail, and gets all that was accepted once it does`()
+  @Test(arguments: WebSocketWay.allCases)
+  func `W2: a server that does not read makes sending fail, and gets all that was accepted once it does`(
+    way: WebSocketWay
+  )
     async throws
   {
     let (mayRead, received) = (DispatchSemaphore(value: 0), Monitor(0))
@@ -135,7 +147,7 @@ import Testing
       // On a machine that is busy, the server takes long to read all that comes before the close.
       $0.timeouts.close = .seconds(60)
     }
-    let log = WebSocketLog(transport.connect(request))
+    let log = try await WebSocketLog(way.connect(request))
     let connection = try await log.opened()
     var accepted = 0
     var failure: RequestError?
@@ -158,7 +170,10 @@ import Testing
   }
 
   /// What is sent is compressed on the sender's thread, which takes seconds, and not under a lock that the loop needs.
-  @Test func `T6, W3: a message of 64 MiB that is compressed delays neither deadlines nor pongs`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `T6, W3: a message of 64 MiB that is compressed delays neither deadlines nor pongs`(way: WebSocketWay)
+    async throws
+  {
     let (pongs, size) = (Monitor<[Duration]>([]), Monitor(0))
     let isDone = Latch()
     let server = try WebSocketPeerServer { peer in
@@ -187,6 +202,7 @@ import Testing
       $0.compression = .perMessage
       $0.limits.unsent = 64 << 20
     }
+    let transport = try await way.transport(for: server.request())
     let log = WebSocketLog(transport.connect(request))
     let connection = try await log.opened()
     Thread.detachNewThread {
@@ -208,7 +224,9 @@ import Testing
   }
 
   /// Four of 15 MB came from 64 KiB.
-  @Test func `W2: compressed messages wait for a slow observer no further than the limit says`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `W2: compressed messages wait for a slow observer no further than the limit says`(way: WebSocketWay) async throws
+  {
     let text = [UInt8](repeating: 97, count: 15_000_000)
     let frames = try (0..<4).flatMap { _ in try ServerFrame.compressed(text) } + ServerFrame.text("last")
     #expect(frames.count < 64 << 10)
@@ -221,8 +239,8 @@ import Testing
     }
     let (isFree, isStuck) = (DispatchSemaphore(value: 0), Latch())
     let before = Self.residentSize
-    let log = try WebSocketLog(
-      transport.connect(server.request { $0.compression = .perMessage })
+    let log = try await WebSocketLog(
+      way.connect(server.request { $0.compression = .perMessage })
     ) { entry in
       guard case .message(let message) = entry, message.size > 100 else { return }
       isStuck.open()

@@ -12,7 +12,10 @@ import Testing
 @Suite struct WebSocketSessionTests {
   private let transport = SocketTransport()
 
-  @Test func `messages are sent and received, and a close of this side ends the stream with the server's code`()
+  @Test(arguments: WebSocketWay.allCases)
+  func `messages are sent and received, and a close of this side ends the stream with the server's code`(
+    way: WebSocketWay
+  )
     async throws
   {
     let server = try WebSocketPeerServer { peer in
@@ -24,7 +27,7 @@ import Testing
         try peer.send(ServerFrame.bytes(frame.opcode, frame.payload))
       }
     }
-    let log = try WebSocketLog(transport.connect(server.request()))
+    let log = try await WebSocketLog(way.connect(server.request()))
     let connection = try await log.opened()
     try connection.send("ångström")
     try connection.send(.binary(Data([1, 2, 3])))
@@ -41,7 +44,9 @@ import Testing
     try connection.close()
   }
 
-  @Test func `the upgrade carries the request's headers, the subprotocols and the user agent`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `the upgrade carries the request's headers, the subprotocols and the user agent`(way: WebSocketWay) async throws
+  {
     let heads = Monitor<[String]>([])
     let server = try WebSocketPeerServer { peer in
       let head = try peer.accept(["Sec-WebSocket-Protocol: two"])
@@ -51,20 +56,23 @@ import Testing
     let request = try server.request("/chat?x=1", subprotocols: ["one", "two"]) {
       try $0.headers.set("Authorization", to: "Bearer token")
     }
-    let log = WebSocketLog(transport.connect(request))
+    let log = try await WebSocketLog(way.connect(request))
     let connection = try await log.opened()
     #expect(connection.subprotocol == "two")
-    #expect(connection.head.status == 101)
-    let lines = try await heads.wait { !$0.isEmpty }[0].components(separatedBy: "\r\n")
-    #expect(lines.first == "GET /chat?x=1 HTTP/1.1")
-    for line in ["Host: 127.0.0.1:\(server.port)", "Authorization: Bearer token", "Sec-WebSocket-Protocol: one, two"] {
+    #expect(connection.head.status == (way == .socket ? 101 : 200))
+    let head = try await heads.wait { !$0.isEmpty }[0]
+    #expect(head.hasPrefix("GET /chat?x=1 HTTP/1.1\r\n"))
+    // In HTTP/2, names are in lower case.
+    let lines = head.lowercased().components(separatedBy: "\r\n")
+    for line in ["host: 127.0.0.1:\(server.port)", "authorization: bearer token", "sec-websocket-protocol: one, two"] {
       #expect(lines.contains(line))
     }
-    #expect(lines.contains { $0.hasPrefix("User-Agent: SocketTransport/") })
+    #expect(lines.contains { $0.hasPrefix("user-agent: sockettransport/") })
   }
 
   /// The bytes behind the head of the response are the first frames.
-  @Test func `messages that come with the response to the upgrade are delivered`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `messages that come with the response to the upgrade are delivered`(way: WebSocketWay) async throws {
     let server = try WebSocketPeerServer { peer in
       let head = try peer.readHead()
       try peer.send(
@@ -72,12 +80,15 @@ import Testing
           + ServerFrame.close(1001, "bye"))
       try peer.close()
     }
-    let log = try WebSocketLog(transport.connect(server.request()))
+    let log = try await WebSocketLog(way.connect(server.request()))
     #expect(
       try await log.ended() == [.opened(nil), .text("one"), .text("two"), .closed(.goingAway, "bye"), .completed])
   }
 
-  @Test func `the server's close is answered with its code, and the connection waits for the server to end it`()
+  @Test(arguments: WebSocketWay.allCases)
+  func `the server's close is answered with its code, and the connection waits for the server to end it`(
+    way: WebSocketWay
+  )
     async throws
   {
     let answers = Monitor<[WebSocketPeer.Frame]>([])
@@ -89,36 +100,40 @@ import Testing
       let isOpen = (try? Loopback.isSilent(peer.socket, forMilliseconds: 50)) ?? false
       answers.update { $0 = isOpen ? [frame] : [] }
     }
-    let log = try WebSocketLog(transport.connect(server.request()))
+    let log = try await WebSocketLog(way.connect(server.request()))
     #expect(try await log.ended().suffix(2) == [.closed(WebSocketCloseCode(4001), "token expired"), .completed])
     try await answers.wait(for: "the answer to the close") { $0 == [.close(4001)] }
     try await server.counts.wait(for: "the end") { $0.over == 1 }
   }
 
-  @Test func `a server that does not answer a close is dropped in time`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a server that does not answer a close is dropped in time`(way: WebSocketWay) async throws {
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
       peer.waitForEnd()
     }
-    let log = try WebSocketLog(transport.connect(server.request { $0.timeouts.close = .milliseconds(100) }))
+    let log = try await WebSocketLog(way.connect(server.request { $0.timeouts.close = .milliseconds(100) }))
     try await log.opened().close()
     #expect(try await log.ended() == [.opened(nil), .closed(.abnormal), .completed])
     try await server.counts.wait(for: "the end") { $0.over == 1 }
   }
 
-  @Test func `a server that does not end the connection after the close is dropped in time`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a server that does not end the connection after the close is dropped in time`(way: WebSocketWay) async throws {
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
       try peer.send(ServerFrame.close(1000))
       peer.waitForEnd()
     }
-    let log = try WebSocketLog(transport.connect(server.request { $0.timeouts.close = .milliseconds(100) }))
+    let log = try await WebSocketLog(way.connect(server.request { $0.timeouts.close = .milliseconds(100) }))
     #expect(try await log.ended() == [.opened(nil), .closed(.normal), .completed])
     try await server.counts.wait(for: "the end") { $0.over == 1 }
   }
 
-  @Test(arguments: [false, true])
-  func `a connection that ends without a close is an error behind what came before it`(isReset: Bool) async throws {
+  @Test(arguments: [false, true], WebSocketWay.allCases)
+  func `a connection that ends without a close is an error behind what came before it`(isReset: Bool, way: WebSocketWay)
+    async throws
+  {
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
       try peer.send(ServerFrame.text("one") + ServerFrame.text("half").dropLast())
@@ -128,7 +143,7 @@ import Testing
         peer.socket.resetWhenClosed()
       }
     }
-    let log = try WebSocketLog(transport.connect(server.request()))
+    let log = try await WebSocketLog(way.connect(server.request()))
     let connection = try await log.opened()
     try await log.entries.wait(for: "the message") { $0.count >= 2 }
     if isReset { try connection.send("read") }
@@ -141,10 +156,11 @@ import Testing
       (ServerFrame.bytes(3), .protocolError, .badResponse),
       (ServerFrame.bytes(1, [0xFF]), .invalidData, .badResponse),
       (ServerFrame.bytes(2, [UInt8](repeating: 0, count: 2000)), .tooLarge, .tooLarge),
-    ] as [([UInt8], WebSocketCloseCode, RequestError.Kind)])
+    ] as [([UInt8], WebSocketCloseCode, RequestError.Kind)], WebSocketWay.allCases)
   func `W1: a violation is reported to the server with its code, and is an error`(
-    bytes: [UInt8], code: WebSocketCloseCode, kind: RequestError.Kind
+    violation: ([UInt8], WebSocketCloseCode, RequestError.Kind), way: WebSocketWay
   ) async throws {
+    let (bytes, code, kind) = violation
     let closes = Monitor<[WebSocketPeer.Frame]>([])
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -152,7 +168,7 @@ import Testing
       let frame = try peer.readFrame()
       closes.update { $0.append(frame) }
     }
-    let log = try WebSocketLog(transport.connect(server.request { $0.limits.message = 1000 }))
+    let log = try await WebSocketLog(way.connect(server.request { $0.limits.message = 1000 }))
     #expect(try await log.ended() == [.opened(nil), .text("before"), .failed(kind)])
     guard case .violation(code)? = log.error.value?.cause as? WebSocketFailure else {
       Issue.record("\(String(describing: log.error.value))")
@@ -164,11 +180,13 @@ import Testing
   }
 
   /// As a conformance suite expects of an echo.
-  @Test(arguments: [
-    ServerFrame.bytes(3), ServerFrame.bytes(1, [0xFF]), ServerFrame.close(1000), ServerFrame.close(1003),
-  ])
-  func `W1: what the observer answers to messages before the end goes out ahead of the close`(end: [UInt8]) async throws
-  {
+  @Test(
+    arguments: [
+      ServerFrame.bytes(3), ServerFrame.bytes(1, [0xFF]), ServerFrame.close(1000), ServerFrame.close(1003),
+    ], WebSocketWay.allCases)
+  func `W1: what the observer answers to messages before the end goes out ahead of the close`(
+    end: [UInt8], way: WebSocketWay
+  ) async throws {
     let frames = Monitor<[WebSocketPeer.Frame]>([])
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -180,7 +198,7 @@ import Testing
       }
     }
     let handle = Locked<WebSocketConnection?>(nil)
-    let events = try transport.connect(server.request()).do(onNext: { event in
+    let events = try await way.connect(server.request()).do(onNext: { event in
       switch event {
       case .opened(let connection): handle.withLock { $0 = connection }
       case .message(let message): try handle.withLock { $0 }?.send(message)
@@ -192,7 +210,9 @@ import Testing
     #expect(all.dropLast() == (0..<20).map { .text("\($0)") }[...])
   }
 
-  @Test func `the close after a violation waits for a stuck observer no longer than a moment`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `the close after a violation waits for a stuck observer no longer than a moment`(way: WebSocketWay) async throws
+  {
     let closed = Monitor<Duration?>(nil)
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -202,7 +222,7 @@ import Testing
       closed.update { $0 = ContinuousClock.now - start }
     }
     let isFree = DispatchSemaphore(value: 0)
-    let log = try WebSocketLog(transport.connect(server.request())) { entry in
+    let log = try await WebSocketLog(way.connect(server.request())) { entry in
       if case .message = entry { isFree.wait() }
     }
     let time = try #require(try await closed.wait(for: "the close") { $0 != nil })
@@ -212,7 +232,8 @@ import Testing
   }
 
   /// RFC 6455, section 5.5.3, allows to answer the last alone.
-  @Test func `W3: ten pings in a row are answered by ten pongs`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `W3: ten pings in a row are answered by ten pongs`(way: WebSocketWay) async throws {
     let pongs = Monitor<[WebSocketPeer.Frame]>([])
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -223,7 +244,7 @@ import Testing
       }
       try peer.close()
     }
-    let log = try WebSocketLog(transport.connect(server.request()))
+    let log = try await WebSocketLog(way.connect(server.request()))
     let all = try await pongs.wait(for: "the pongs") { $0.count == 10 }
     #expect(all == (0..<10).map { .init(opcode: 10, payload: Array("payload-\($0)".utf8)) })
     log.dispose()
@@ -246,13 +267,16 @@ import Testing
     }
   }
 
-  @Test func `a server that refuses is an error with the status, Retry-After and the start of the body`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a server that refuses is an error with the status, Retry-After and the start of the body`(way: WebSocketWay)
+    async throws
+  {
     let server = try WebSocketPeerServer { peer in
       _ = try peer.readHead()
       try peer.send(
         Array("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 12\r\n\r\ncome again \u{1B}".utf8))
     }
-    let log = try WebSocketLog(transport.connect(server.request { $0.operationName = "live" }))
+    let log = try await WebSocketLog(way.connect(server.request { $0.operationName = "live" }))
     #expect(try await log.ended() == [.failed(.httpStatus)])
     let error = try #require(log.error.value)
     #expect(error.status == 503)
@@ -266,24 +290,27 @@ import Testing
     #expect(head.headers["Retry-After"] == "7")
   }
 
-  @Test func `a server that refuses and never ends its body is an error with what came of it`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a server that refuses and never ends its body is an error with what came of it`(way: WebSocketWay) async throws
+  {
     let server = try WebSocketPeerServer { peer in
       _ = try peer.readHead()
       try peer.send(Array("HTTP/1.1 401 No\r\nContent-Length: 99\r\n\r\nno token".utf8))
       peer.waitForEnd()
     }
-    let log = try WebSocketLog(transport.connect(server.request { $0.timeouts.upgrade = .milliseconds(100) }))
+    let log = try await WebSocketLog(way.connect(server.request { $0.timeouts.upgrade = .milliseconds(100) }))
     #expect(try await log.ended() == [.failed(.httpStatus)])
     #expect(log.error.value?.status == 401)
     #expect(log.error.value?.excerpt == "no token")
   }
 
-  @Test func `a subprotocol that was not offered is an error, and the connection is closed`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a subprotocol that was not offered is an error, and the connection is closed`(way: WebSocketWay) async throws {
     let server = try WebSocketPeerServer { peer in
       try peer.accept(["Sec-WebSocket-Protocol: graphql-ws"])
       peer.waitForEnd()
     }
-    let log = try WebSocketLog(transport.connect(server.request(subprotocols: ["graphql-transport-ws"])))
+    let log = try await WebSocketLog(way.connect(server.request(subprotocols: ["graphql-transport-ws"])))
     #expect(try await log.ended() == [.failed(.badResponse)])
     guard case .wrongSubprotocol("graphql-ws")? = log.error.value?.cause as? WebSocketFailure else {
       Issue.record("\(String(describing: log.error.value))")
@@ -305,13 +332,14 @@ import Testing
     #expect(ContinuousClock.now - start >= .milliseconds(195))
   }
 
-  @Test func `a server that does not respond to the upgrade is dropped in time`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a server that does not respond to the upgrade is dropped in time`(way: WebSocketWay) async throws {
     let server = try WebSocketPeerServer { peer in
       let head = try peer.readHead()
       try peer.send(WebSocketPeer.acceptance(of: head).dropLast())
       peer.waitForEnd()
     }
-    let log = try WebSocketLog(transport.connect(server.request { $0.timeouts.upgrade = .milliseconds(100) }))
+    let log = try await WebSocketLog(way.connect(server.request { $0.timeouts.upgrade = .milliseconds(100) }))
     #expect(try await log.ended() == [.failed(.timedOut)])
     #expect(log.error.value?.message.contains("upgrade") == true)
     try await server.counts.wait(for: "the end") { $0.over == 1 }
@@ -347,7 +375,10 @@ import Testing
 
   // MARK: - Disposal
 
-  @Test func `W4: a disposed connection is closed with code 1000, and nothing more is delivered`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `W4: a disposed connection is closed with code 1000, and nothing more is delivered`(way: WebSocketWay)
+    async throws
+  {
     let closes = Monitor<[WebSocketPeer.Frame]>([])
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -355,7 +386,7 @@ import Testing
       closes.update { $0.append(close) }
       for _ in 0..<100 { try peer.send(ServerFrame.text("late")) }
     }
-    let log = try WebSocketLog(transport.connect(server.request()))
+    let log = try await WebSocketLog(way.connect(server.request()))
     let connection = try await log.opened()
     log.dispose()
     try await closes.wait(for: "the close") { $0 == [.close(1000)] }
@@ -381,13 +412,14 @@ import Testing
     await transport.shutdown()
   }
 
-  @Test func `a server that sends without end after the disposal is cut off`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a server that sends without end after the disposal is cut off`(way: WebSocketWay) async throws {
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
       let block = (0..<64).flatMap { _ in ServerFrame.binary([UInt8](repeating: 0, count: 1024)) }
       while true { try peer.send(block) }
     }
-    let log = try WebSocketLog(transport.connect(server.request()))
+    let log = try await WebSocketLog(way.connect(server.request()))
     _ = try await log.opened()
     log.dispose()
     try await server.counts.wait(for: "the end", within: .seconds(4)) { $0.over == 1 }
@@ -395,13 +427,17 @@ import Testing
 
   // MARK: - Shutting down
 
-  @Test func `a shutdown closes connections with code 1001, and returns when their observers know`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a shutdown closes connections with code 1001, and returns when their observers know`(way: WebSocketWay)
+    async throws
+  {
     let closes = Monitor<[WebSocketPeer.Frame]>([])
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
       let close = try peer.close()
       closes.update { $0.append(close) }
     }
+    let transport = try await way.transport(for: server.request())
     let log = try WebSocketLog(transport.connect(server.request()))
     _ = try await log.opened()
     await transport.shutdown()
@@ -411,7 +447,10 @@ import Testing
     #expect(late.entries.value == [.failed(.cannotConnect)])
   }
 
-  @Test func `those who asked for it are notified of a shutdown, and can send and close before connections end`()
+  @Test(arguments: WebSocketWay.allCases)
+  func `those who asked for it are notified of a shutdown, and can send and close before connections end`(
+    way: WebSocketWay
+  )
     async throws
   {
     let frames = Monitor<[WebSocketPeer.Frame]>([])
@@ -422,6 +461,7 @@ import Testing
       let close = try peer.close()
       frames.update { $0.append(close) }
     }
+    let transport = try await way.transport(for: server.request())
     let log = try WebSocketLog(transport.connect(server.request()))
     let connection = try await log.opened()
     let disposed = transport.onShutdown { _ in Issue.record("It was disposed.") }
@@ -472,11 +512,13 @@ import Testing
     registration.dispose()
   }
 
-  @Test func `a shutdown within a limit cuts off a server that does not answer`() async throws {
+  @Test(arguments: WebSocketWay.allCases)
+  func `a shutdown within a limit cuts off a server that does not answer`(way: WebSocketWay) async throws {
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
       peer.waitForEnd()
     }
+    let transport = try await way.transport(for: server.request())
     let log = try WebSocketLog(transport.connect(server.request()))
     _ = try await log.opened()
     await transport.shutdown(within: .milliseconds(100))

@@ -31,7 +31,7 @@ import Testing
     let request = try WebSocketRequest(url: url("ws://127.0.0.1/"))
     let handshake = Handshake(request)
     let channel = Dripping()
-    var upgrade = WebSocketUpgrade(channel, handshake, try handshake.head(of: request, userAgent: nil))
+    var upgrade = HTTP1WebSocketUpgrade(channel, handshake, try handshake.head(of: request, userAgent: nil))
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 1)
     defer { buffer.deallocate() }
     for turn in 1...10 {

@@ -45,6 +45,33 @@ struct RecordSchemaTests {
         == ["Atlas.readers", "Book.readers", "Country.cities", "Country.rivers", "Novel.readers"])
   }
 
+  @Test("a union's policy is that of its types, and nothing is selected on the union itself")
+  func unionPolicy() throws {
+    let schema = try RecordSchema(
+      """
+      type Query { search: [Found!]! }
+      type Book { isbn: ID! }
+      type Atlas { isbn: ID! scale: Int }
+      union Found @typePolicy(keyFields: "isbn") = Book | Atlas
+      """)
+    #expect(schema.keyFields == ["Book": ["isbn"], "Atlas": ["isbn"]])
+    let text = try schema.addingKeys(to: "{ search { ... on Book { isbn } ... on Atlas { scale } } }")
+    #expect(
+      text.split(separator: " ").joined(separator: " ")
+        == "{ search { __typename ... on Book { isbn } ... on Atlas { isbn scale } } }")
+  }
+
+  @Test("of two policies that a type could have, that of the first interface by name counts")
+  func twoPolicies() throws {
+    let schema = try RecordSchema(
+      """
+      interface B @typePolicy(keyFields: "b") { b: ID! }
+      interface A @typePolicy(keyFields: "a") { a: ID! }
+      type Both implements B & A { a: ID! b: ID! }
+      """)
+    #expect(schema.keyFields["Both"] == ["a"])
+  }
+
   @Test("a text that is no schema says where")
   func noSchema() {
     #expect(throws: (any Error).self) { try RecordSchema("type {") }

@@ -3,6 +3,8 @@ package import GraphQLClient
 
 /// An issue: flat, where GitHub nests. It decodes what it encodes, so a `DiskCache` can keep it.
 package struct Issue: Codable, Hashable, Sendable, Identifiable {
+  /// GitHub's id, which is unique everywhere.
+  package let id: String
   /// The number, which is unique in its repository.
   package let number: Int
   /// The title.
@@ -17,20 +19,25 @@ package struct Issue: Codable, Hashable, Sendable, Identifiable {
   package let labels: [String]
   /// How many comments it has.
   package let comments: Int
+  /// How many have reacted to it, by the names of the reactions; without those that nobody has.
+  package let reactions: [String: Int]
+  /// The names of the viewer's own reactions.
+  package let ownReactions: [String]
   /// The address of its page; `nil` in a list, which does not fetch it.
   package let url: String?
   /// Its text; `nil` in a list, which does not fetch it.
   package let text: String?
 
-  /// The number.
-  package var id: Int { number }
-
   /// Takes what the fragment selects, and what only a single issue has.
   package init(_ fields: IssueFields, url: String? = nil, text: String? = nil) {
-    (number, title, state, createdAt) = (fields.number, fields.title, fields.state, fields.createdAt)
+    (id, number, title) = (fields.id, fields.number, fields.title)
+    (state, createdAt) = (fields.state, fields.createdAt)
     author = fields.author?.login
     labels = fields.labels?.nodes?.compactMap { $0?.name } ?? []
     comments = fields.comments.totalCount
+    let groups = (fields.issueReactions.reactionGroups ?? []).filter { $0.reactors.totalCount > 0 }
+    reactions = Dictionary(groups.map { ($0.content.name, $0.reactors.totalCount) }) { first, _ in first }
+    ownReactions = groups.filter(\.viewerHasReacted).map(\.content.name)
     (self.url, self.text) = (url, text)
   }
 }

@@ -8,9 +8,9 @@ import StrictJSON
 @main
 struct Issues: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Reads the issues of a repository from GitHub's GraphQL API.",
+    abstract: "Reads the issues of a repository from GitHub's GraphQL API, and reacts to them.",
     discussion: "The token comes from the environment variable GITHUB_TOKEN: others can see arguments.",
-    subcommands: [List.self, Show.self])
+    subcommands: [List.self, Show.self, Browse.self, React.self])
 }
 
 /// A command that asks the API for something, and prints it.

@@ -44,6 +44,10 @@ extension Issue {
   var line: String {
     let labels = labels.isEmpty ? "" : "  [\(labels.joined(separator: ", "))]"
     let state = state.value == .closed ? " (closed)" : ""
-    return "#\(number)\(state)  \(title)\(labels)  \(author ?? "ghost"), \(comments) comments".sanitized(upTo: 500)
+    let reactions = reactions.sorted { $0.key < $1.key }.map { name, count in
+      ", \(count) \(name)" + (ownReactions.contains(name) ? " (yours, too)" : "")
+    }
+    return "#\(number)\(state)  \(title)\(labels)  \(author ?? "ghost"), \(comments) comments\(reactions.joined())"
+      .sanitized(upTo: 500)
   }
 }

@@ -20,10 +20,17 @@ struct Show: APICommand {
     }
     let issue = Issue(shown.issueFields, url: shown.url, text: shown.bodyText)
     guard !api.json else { return try output.print(json: issue) }
-    output.print(issue.line)
-    output.print(shown.url.sanitized(upTo: 500))
-    for line in shown.bodyText.split(separator: "\n", omittingEmptySubsequences: false) {
-      output.print(line.sanitized())
+    output.print(withText: issue)
+  }
+}
+
+extension Output {
+  /// Prints an issue with its address and its text.
+  func print(withText issue: Issue) {
+    print(issue.line)
+    if let url = issue.url { print(url.sanitized(upTo: 500)) }
+    for line in (issue.text ?? "").split(separator: "\n", omittingEmptySubsequences: false) {
+      print(line.sanitized())
     }
   }
 }

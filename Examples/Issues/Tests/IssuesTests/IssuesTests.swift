@@ -33,9 +33,9 @@ func output(
   return printed.value
 }
 
-private let folder = URL(filePath: #filePath).deletingLastPathComponent()
+let folder = URL(filePath: #filePath).deletingLastPathComponent()
 
-private func schema() throws -> Schema {
+func schema() throws -> Schema {
   try Schema(parsing: String(contentsOf: folder.appending(path: "../../schema.graphql"), encoding: .utf8))
 }
 
@@ -47,7 +47,7 @@ private func server(issues count: Int) throws -> TestServer {
     let end = min(start + Int(request.arguments["first"]?.integerValue ?? 0), count)
     let numbers = (start..<end).map { JSONValue.integer(Int64(count - $0)) }
     return [
-      "totalCount": .integer(Int64(count)), "nodes": .array(numbers.map { ["number": $0] }),
+      "totalCount": .integer(Int64(count)), "nodes": .array(numbers.map { ["id": $0, "number": $0] }),
       "pageInfo": ["hasNextPage": .bool(end < count), "endCursor": .string("\(end)")],
     ]
   }
@@ -62,6 +62,10 @@ private func server(issues count: Int) throws -> TestServer {
     #expect(check.findings(in: ListIssuesSession.Session.self, variables: [list.variables]) == [])
     let show = ShowIssueSession.Session(owner: "swiftlang", name: "swift", number: 1)
     #expect(check.findings(in: ShowIssueSession.Session.self, variables: [show.variables]) == [])
+    let search = SearchIssuesSession.Session(query: "is:open", first: 20)
+    #expect(check.findings(in: SearchIssuesSession.Session.self, variables: [search.variables]) == [])
+    let reactions = [true, false].map { SetReactionSession.Session(issue: "1", content: .heart, isGiven: $0).variables }
+    #expect(check.findings(in: SetReactionSession.Session.self, variables: reactions) == [])
   }
 
   @Test func `the generated files are up to date`() throws {
@@ -70,13 +74,25 @@ private func server(issues count: Int) throws -> TestServer {
       GenerationSource(name: name, bytes: Array(try Data(contentsOf: sources.appending(path: name))))
     }
     let configuration = try ConfigurationFile(source("graphql.json"))
-    let names = ["IssueFields", "ListIssues", "ShowIssue"].map { "Operations/\($0).graphql" }
+    let names = ["IssueFields", "ListIssues", "SearchIssues", "SetReaction", "ShowIssue"]
+      .map { "Operations/\($0).graphql" }
     let code = try Generator(configuration.generation)
       .generate(schema: [source("../../schema.graphql")], documents: names.map(source))
     for file in code.files {
       let text = try? String(contentsOf: sources.appending(path: "Generated/\(file.name)"), encoding: .utf8)
       #expect(text == file.text, "\(file.name) is not: run 'swift package generate-graphql'")
     }
+  }
+
+  @Test func `what the cache knows of the schema is what the schema's text says`() throws {
+    var text = try RecordSchema(
+      String(contentsOf: folder.appending(path: "../../schema.graphql"), encoding: .utf8))
+    text.pageConnections()
+    let generated = RecordSchema.gitHub
+    // Of the fields it has those that the operations use.
+    #expect(text.fieldTypes.merging(generated.fieldTypes) { $0.merging($1) { _, type in type } } == text.fieldTypes)
+    text.fieldTypes = generated.fieldTypes
+    #expect(generated == text)
   }
 
   @Test func `a list is fetched page by page, with its progress, up to the limit`() async throws {
@@ -142,8 +158,9 @@ private func server(issues count: Int) throws -> TestServer {
 
   @Test func `an issue is read back from a cache on disk`() throws {
     let fields = IssueFields(
-      number: 1, title: "Tea", state: .known(.open), createdAt: Date(timeIntervalSince1970: 1_700_000_000.5),
-      author: .init(login: "wei"), labels: .init(nodes: [.init(name: "bug")]), comments: .init(totalCount: 2))
+      id: "I_1", number: 1, title: "Tea", state: .known(.open), createdAt: Date(timeIntervalSince1970: 1_700_000_000.5),
+      author: .init(login: "wei"), labels: .init(nodes: [.init(name: "bug")]), comments: .init(totalCount: 2),
+      issueReactions: .init())
     let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     defer { try? FileManager.default.removeItem(at: directory) }
     let issue = GitHubIssues.Issue(fields, url: "https://github.example/issues/1", text: "It is empty.")
@@ -166,7 +183,7 @@ private func server(issues count: Int) throws -> TestServer {
     let lines = readme.matches(of: /(?m)^    swift run issues ([^>#\n]*)/).map {
       $0.1.split(separator: " ").map(String.init)
     }
-    #expect(lines.count == 3)
+    #expect(lines.count == 5)
     for line in lines {
       do {
         _ = try Issues.parseAsRoot(line)
@@ -177,15 +194,32 @@ private func server(issues count: Int) throws -> TestServer {
     }
   }
 
+  @Test func `the README's code is in the sources, and a reaction takes less than 15 lines`() throws {
+    let readme = try String(contentsOf: folder.appending(path: "../../README.md"), encoding: .utf8)
+    let files = ["Sources/GitHubIssues/Reaction", "Sources/GitHubIssues/IssueStore", "Tests/IssuesTests/IssuesTests"]
+    let sources = try files.map {
+      try String(contentsOf: folder.appending(path: "../../\($0).swift"), encoding: .utf8).unindented
+    }.joined()
+    let blocks = readme.matches(of: /(?ms)^```swift\n(.*?)^```/).map { String($0.1) }
+    #expect(blocks.count == 2)
+    for part in blocks.flatMap({ $0.components(separatedBy: "\n\n") }) {
+      #expect(sources.contains(part.unindented), "\(part)")
+    }
+    #expect(blocks.first.map { $0.unindented.split(separator: "\n").count < 15 } == true)
+  }
+
   @Test(arguments: [CompletionShell.bash, .zsh, .fish])
   func `completion scripts know the commands and their options`(shell: CompletionShell) {
     let script = Issues.completionScript(for: shell)
-    for word in ["list", "show", "label", "closed"] { #expect(script.contains(word), "\(word)") }
+    for word in ["list", "show", "browse", "react", "label", "closed", "thumbs-up"] {
+      #expect(script.contains(word), "\(word)")
+    }
   }
 
   @Test func `text of others cannot control the terminal`() {
     let fields = IssueFields(
-      number: 1, title: "\u{1B}[2J", state: .known(.open), createdAt: .now, comments: .init(totalCount: 0))
+      id: "I_1", number: 1, title: "\u{1B}[2J", state: .known(.open), createdAt: .now,
+      comments: .init(totalCount: 0), issueReactions: .init())
     #expect(GitHubIssues.Issue(fields).line == "#1  \\u{1B}[2J  ghost, 0 comments")
   }
 
@@ -197,11 +231,18 @@ private func server(issues count: Int) throws -> TestServer {
   }
 
   private static let text = """
-    #12  Oolong is missing  [bug, tea]  wei, 2 comments
+    #12  Oolong is missing  [bug, tea]  wei, 2 comments, 3 thumbs-up (yours, too)
     #11  Add a dark theme  ghost, 0 comments
-    #9  Prices in yen  [idea]  tea-bot, 41 comments
+    #9  Prices in yen  [idea]  tea-bot, 41 comments, 1 heart, 5 thumbs-up
 
     """
+}
+
+extension String {
+  /// The lines that are not empty, without their indentation.
+  fileprivate var unindented: String {
+    split(separator: "\n").map { $0.drop { $0 == " " } }.joined(separator: "\n")
+  }
 }
 
 /// Runs with the exchanges of a cassette. With RECORD_CASSETTES in the environment, it records them from GitHub instead,

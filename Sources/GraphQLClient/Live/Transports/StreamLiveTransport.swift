@@ -157,7 +157,7 @@ private final class StreamDialler: LiveDialler {
         guard other.body.count < Self.bodyLimit else { return }
         other.body += piece
         response = .other(other)
-      case (.body, .none): break
+      case (.body, .none), (.trailers, _): break
       }
     } finishing: { [self] response, emit in
       switch response {

@@ -10,6 +10,7 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
   package static let document: GraphQLDocument =
     """
     fragment issueFields on Issue {
+      id
       number
       title
       state
@@ -17,9 +18,11 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
       author { login }
       labels(first: 10) { nodes { name } }
       comments { totalCount }
+      ...issueReactions
     }
     """
 
+  package let id: String
   package let number: Int
   package let title: String
   package let state: GraphQLEnum<IssueState>
@@ -30,15 +33,21 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
   package let labels: Labels?
   package let comments: Comments
 
+  /// What `issueReactions` selects.
+  package let issueReactions: IssueReactions
+
   package init(
+    id: String,
     number: Int,
     title: String,
     state: GraphQLEnum<IssueState>,
     createdAt: Date,
     author: Author? = nil,
     labels: Labels? = nil,
-    comments: Comments
+    comments: Comments,
+    issueReactions: IssueReactions
   ) {
+    self.id = id
     self.number = number
     self.title = title
     self.state = state
@@ -46,17 +55,20 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
     self.author = author
     self.labels = labels
     self.comments = comments
+    self.issueReactions = issueReactions
   }
 
   package init(selecting json: inout JSONReader) throws(JSONError) {
     try self.init(
+      id: json.id("id"),
       number: json.int("number"),
       title: json.string("title"),
       state: json.value("state"),
       createdAt: json.value("createdAt"),
       author: json.optionalValue("author"),
       labels: json.optionalValue("labels"),
-      comments: json.value("comments")
+      comments: json.value("comments"),
+      issueReactions: json.fragment()
     )
   }
 
@@ -105,6 +117,59 @@ package struct IssueFields: JSONSelection, Decodable, Sendable {
 
     package init(selecting json: inout JSONReader) throws(JSONError) {
       try self.init(totalCount: json.int("totalCount"))
+    }
+  }
+}
+
+package struct IssueReactions: JSONSelection, Decodable, Sendable {
+  /// The text of the fragment, without the fragments that it uses.
+  package static let document: GraphQLDocument =
+    """
+    fragment issueReactions on Issue {
+      reactionGroups { content viewerHasReacted reactors { totalCount } }
+    }
+    """
+
+  /// All kinds of reactions, also those that nobody has.
+  package let reactionGroups: [ReactionGroups]?
+
+  package init(reactionGroups: [ReactionGroups]? = nil) {
+    self.reactionGroups = reactionGroups
+  }
+
+  package init(selecting json: inout JSONReader) throws(JSONError) {
+    try self.init(reactionGroups: json.optionalList("reactionGroups"))
+  }
+
+  package struct ReactionGroups: JSONSelection, Sendable {
+    package let content: GraphQLEnum<ReactionContent>
+    package let viewerHasReacted: Bool
+    package let reactors: Reactors
+
+    package init(content: GraphQLEnum<ReactionContent>, viewerHasReacted: Bool, reactors: Reactors) {
+      self.content = content
+      self.viewerHasReacted = viewerHasReacted
+      self.reactors = reactors
+    }
+
+    package init(selecting json: inout JSONReader) throws(JSONError) {
+      try self.init(
+        content: json.value("content"),
+        viewerHasReacted: json.bool("viewerHasReacted"),
+        reactors: json.value("reactors")
+      )
+    }
+
+    package struct Reactors: JSONSelection, Sendable {
+      package let totalCount: Int
+
+      package init(totalCount: Int) {
+        self.totalCount = totalCount
+      }
+
+      package init(selecting json: inout JSONReader) throws(JSONError) {
+        try self.init(totalCount: json.int("totalCount"))
+      }
     }
   }
 }

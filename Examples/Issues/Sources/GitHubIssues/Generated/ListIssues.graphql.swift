@@ -111,7 +111,7 @@ extension ListIssuesSession {
           }
         }
       }
-      """ + IssueFields.document
+      """ + IssueFields.document + IssueReactions.document
 
     /// The variables of this request.
     package let variables: Variables

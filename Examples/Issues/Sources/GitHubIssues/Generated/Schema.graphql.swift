@@ -7,3 +7,14 @@ package enum IssueState: String, CaseIterable, Encodable, JSONEncodable, Sendabl
   case closed = "CLOSED"
   case `open` = "OPEN"
 }
+
+package enum ReactionContent: String, CaseIterable, Encodable, JSONEncodable, Sendable {
+  case confused = "CONFUSED"
+  case eyes = "EYES"
+  case heart = "HEART"
+  case hooray = "HOORAY"
+  case laugh = "LAUGH"
+  case rocket = "ROCKET"
+  case thumbsDown = "THUMBS_DOWN"
+  case thumbsUp = "THUMBS_UP"
+}

@@ -72,7 +72,7 @@ extension ShowIssueSession {
           issue(number: $number) { ...issueFields url bodyText }
         }
       }
-      """ + IssueFields.document
+      """ + IssueFields.document + IssueReactions.document
 
     /// The variables of this request.
     package let variables: Variables

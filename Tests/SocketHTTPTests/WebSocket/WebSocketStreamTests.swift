@@ -1,0 +1,240 @@
+import Foundation
+import LoopbackServers
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTPClientCore
+@testable import SocketHTTP
+
+/// WebSockets on streams of connections in HTTP/2 (RFC 8441): when they are, and what becomes of the others there.
+@Suite(.timeLimit(.minutes(2))) struct WebSocketStreamTests {
+  private struct Server {
+    let server: PythonHTTP2Server
+    let transport: SocketTransport
+
+    init(isSecure: Bool = false, isAsked: Bool = true, _ options: String...) async throws {
+      server = try await PythonHTTP2Server(isSecure: isSecure, options: options)
+      transport = server.transport()
+      if isAsked { try await respond() }
+    }
+
+    /// Makes a request, and with it a connection.
+    func respond() async throws {
+      #expect(try await transport.response(to: server.request("/size?count=3")).body.count == 3)
+    }
+
+    func connect(
+      _ query: String = "", subprotocols: [String] = [], _ change: (inout WebSocketRequest) -> Void = { _ in }
+    ) throws -> WebSocketLog {
+      let scheme = server.certificate == nil ? "ws" : "wss"
+      guard let url = URL(string: "\(scheme)://127.0.0.1:\(server.port)/websocket\(query)") else {
+        throw URLError(.badURL)
+      }
+      var request = try WebSocketRequest(url: url, subprotocols: subprotocols)
+      change(&request)
+      return WebSocketLog(transport.connect(request))
+    }
+
+    func counts() async throws -> PythonHTTP2Server.Counts { try await server.counts(by: transport) }
+  }
+
+  @Test(arguments: [false, true])
+  func `connections share one in HTTP/2 with requests, and leave it as it was`(isSecure: Bool) async throws {
+    let server = try await Server(isSecure: isSecure)
+    try await withThrowingTaskGroup { group in
+      for number in 0..<20 {
+        group.addTask {
+          let log = try server.connect("?number=\(number)", subprotocols: ["one", "two"])
+          let connection = try await log.opened()
+          #expect(connection.subprotocol == "one")
+          for length in [0, 1, 125, 126, 70_000] {
+            try connection.send(String(repeating: "x", count: length))
+            try await server.respond()
+          }
+          try await log.entries.wait(for: "the echoes") { $0.count == 7 }
+          #expect(log.texts.dropFirst().map(\.count) == [0, 1, 125, 126, 70_000])
+          try connection.close()
+          #expect(try await log.ended().suffix(2) == [.closed(.normal), .completed])
+        }
+      }
+      try await group.waitForAll()
+    }
+    var counts = try await server.counts()
+    while counts.ends != 20 { counts = try await server.counts() }
+    #expect(counts.connections == 1)
+    #expect(counts.resets == nil)
+    #expect(counts.errors == nil)
+    await server.transport.shutdown()
+  }
+
+  @Test func `the request for a stream has the fields of RFC 8441, and none of an upgrade`() async throws {
+    let server = try await Server()
+    let log = try server.connect(subprotocols: ["one", "two"]) {
+      try? $0.headers.set("Authorization", to: "Bearer token")
+      $0.compression = .perMessage
+    }
+    let connection = try await log.opened()
+    try await log.entries.wait(for: "the fields") { $0.count == 2 }
+    let fields = try JSONDecoder().decode([String: String].self, from: Data(log.texts[0].utf8))
+    #expect(
+      fields == [
+        ":method": "CONNECT", ":protocol": "websocket", ":scheme": "http", ":path": "/websocket",
+        ":authority": "127.0.0.1:\(server.server.port)", "authorization": "Bearer token",
+        "sec-websocket-version": "13", "sec-websocket-protocol": "one, two",
+        "sec-websocket-extensions": CompressionAgreement.offer(.perMessage),
+        "user-agent": "SocketTransport/\(SDKVersion.current)",
+      ])
+    #expect(connection.head.status == 200)
+    log.dispose()
+  }
+
+  // MARK: - Connections of their own
+
+  /// The version of HTTP that a connection was opened in, by the fields of its request.
+  private func isOnStream(_ log: WebSocketLog) async throws -> Bool {
+    _ = try await log.opened()
+    try await log.entries.wait(for: "the fields") { $0.count >= 2 }
+    defer { log.dispose() }
+    let fields = try JSONDecoder().decode([String: String].self, from: Data(log.texts[0].utf8))
+    #expect((fields[":protocol"] == "websocket") == (fields["upgrade"] == nil))
+    return fields[":protocol"] != nil
+  }
+
+  @Test func `without a connection in HTTP/2, it is one of its own`() async throws {
+    let server = try await Server(isAsked: false)
+    #expect(try await !isOnStream(server.connect()))
+    try await server.respond()
+    #expect(try await isOnStream(server.connect()))
+    #expect(try await server.counts().connections == 2)
+  }
+
+  @Test(arguments: [false, true])
+  func `a server that does not say that it takes streams is not asked for one`(isSecure: Bool) async throws {
+    let server = try await Server(isSecure: isSecure, "--no-connect")
+    #expect(try await !isOnStream(server.connect()))
+    #expect(try await server.counts().streams == 2)
+  }
+
+  /// Its first connection is silent.
+  @Test func `a server whose settings have not arrived is not asked for a stream`() async throws {
+    let number = Monitor(0)
+    let server = try WebSocketPeerServer { peer in
+      let isFirst = number.update {
+        $0 += 1
+        return $0 == 1
+      }
+      if isFirst { return peer.waitForEnd() }
+      try peer.accept()
+      try peer.close()
+    }
+    var configuration = SocketTransport.Configuration()
+    configuration.httpVersions = .priorKnowledge
+    let transport = SocketTransport(configuration: configuration)
+    guard let url = URL(string: "http://127.0.0.1:\(server.port)/") else { throw URLError(.badURL) }
+    let exchange = ExchangeLog(transport.send(try HTTPRequest(method: .get, url: url)))
+    try await server.counts.wait(for: "the connection") { $0.accepted == 1 }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    #expect(try await log.opened().head.status == 101)
+    exchange.subscription.dispose()
+    log.dispose()
+  }
+
+  @Test func `a connection that carries all that it may is not asked for another stream`() async throws {
+    let server = try await Server("--streams", "1")
+    let exchange = ExchangeLog(server.transport.send(try server.server.request("/events?count=100000")))
+    try await exchange.entries.wait(for: "an event") { $0.count > 1 }
+    #expect(try await !isOnStream(server.connect()))
+    exchange.subscription.dispose()
+  }
+
+  /// REFUSED_STREAM, HTTP_1_1_REQUIRED, GOAWAY, and a status that says that another protocol would be taken.
+  @Test(arguments: ["?before=7", "?before=13", "?goaway", "?status=501"])
+  func `a stream that the server has not taken becomes a connection of its own`(query: String) async throws {
+    let server = try await Server()
+    #expect(try await !isOnStream(server.connect(query)))
+    // Requests go on in HTTP/2.
+    let connections = query == "?goaway" ? 3 : 2
+    #expect(try await server.counts().connections == connections)
+  }
+
+  // MARK: - Ends
+
+  @Test func `a refusal is an error with the status and the start of the body, and others go on`() async throws {
+    let server = try await Server()
+    let other = try server.connect()
+    let connection = try await other.opened()
+    let log = try server.connect("?status=404")
+    #expect(try await log.ended() == [.failed(.httpStatus)])
+    #expect(log.error.value?.status == 404)
+    #expect(log.error.value?.excerpt == "no WebSocket here")
+    guard case .refused(let head)? = log.error.value?.cause as? WebSocketFailure else {
+      Issue.record("\(String(describing: log.error.value))")
+      return
+    }
+    #expect(head.status == 404)
+    try connection.send("still there")
+    try await other.entries.wait(for: "the echo") { $0.last == .text("still there") }
+    #expect(try await server.counts().connections == 1)
+    other.dispose()
+  }
+
+  @Test func `a reset of the stream is an error behind what came before it, and others go on`() async throws {
+    let server = try await Server()
+    let other = try server.connect()
+    let connection = try await other.opened()
+    let log = try server.connect("?after=2")
+    try await log.opened().send("last")
+    let entries = try await log.ended()
+    #expect(entries.suffix(2) == [.text("last"), .failed(.connectionLost)])
+    try connection.send("still there")
+    try await other.entries.wait(for: "the echo") { $0.last == .text("still there") }
+    #expect(try await server.counts().connections == 1)
+    other.dispose()
+  }
+
+  @Test func `a server that takes no more streams keeps those that are open`() async throws {
+    let server = try await Server()
+    let log = try server.connect()
+    let connection = try await log.opened()
+    _ = try await server.transport.response(to: server.server.request("/drain"))
+    try connection.send("still there")
+    try await log.entries.wait(for: "the echo") { $0.last == .text("still there") }
+    try connection.close()
+    #expect(try await log.ended().suffix(2) == [.closed(.normal), .completed])
+  }
+
+  @Test func `a deadline and a disposal reset the stream, and nothing else`() async throws {
+    let server = try await Server()
+    let late = try server.connect("?hang") { $0.timeouts.upgrade = .milliseconds(100) }
+    #expect(try await late.ended() == [.failed(.timedOut)])
+    let disposed = try server.connect("?hang")
+    while try await server.counts().streams != 5 {}
+    disposed.dispose()
+    while try await server.counts().resets != 2 {}
+    #expect(disposed.entries.value.isEmpty)
+    #expect(try await server.counts().connections == 1)
+    await server.transport.shutdown()
+  }
+
+  @Test func `the connection that breaks is an error for each WebSocket on it`() async throws {
+    let server = try await Server()
+    let logs = try (0..<3).map { _ in try server.connect() }
+    for log in logs { _ = try await log.opened() }
+    _ = await server.transport.kindOfError(for: try server.server.request("/cut", method: .post, body: Data()))
+    for log in logs { #expect(try await log.ended().last == .failed(.connectionLost)) }
+  }
+
+  @Test func `WebSockets count as streams, and have connections of their own beyond the limit`() async throws {
+    let server = try await PythonHTTP2Server()
+    let transport = server.transport { $0.maximumStreamsPerOrigin = 1 }
+    _ = try await transport.response(to: server.request("/size?count=1"))
+    guard let url = URL(string: "ws://127.0.0.1:\(server.port)/websocket") else { throw URLError(.badURL) }
+    let first = WebSocketLog(transport.connect(try WebSocketRequest(url: url)))
+    #expect(try await first.opened().head.status == 200)
+    let second = WebSocketLog(transport.connect(try WebSocketRequest(url: url)))
+    #expect(try await second.opened().head.status == 101)
+    first.dispose()
+    second.dispose()
+  }
+}
