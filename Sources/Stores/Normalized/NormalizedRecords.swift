@@ -107,10 +107,12 @@ struct NormalizedRecords: Sendable {
   // MARK: Changes
 
   /// Begins a change, which must be ended.
-  /// - Parameter waits: Whether it only shows something, while it waits to be sent. What is requested meanwhile is older
-  ///   than its response.
-  mutating func begin(waits: Bool = false) -> Change {
-    let change = Change(number: next(), epoch: epoch)
+  /// - Parameters:
+  ///   - waits: Whether it only shows something, while it waits to be sent. What is requested meanwhile is older than its
+  ///     response.
+  ///   - earlier: The change that it is a part of: nothing of it is kept if everything was removed since that began.
+  mutating func begin(waits: Bool = false, partOf earlier: Change? = nil) -> Change {
+    let change = Change(number: next(), epoch: earlier?.epoch ?? epoch)
     if waits { waiting.insert(change.number) } else { inProgress.insert(change.number) }
     return change
   }

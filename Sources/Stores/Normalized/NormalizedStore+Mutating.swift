@@ -122,7 +122,7 @@ extension NormalizedStore {
     // The server has made the change: the mutation does not fail if its response cannot be written.
     try? edits.writeResponse(json, of: plan(of: key), errors: errors)
     // What the closure changes is the newest there is: it changes what others have left until now.
-    let update = records.withLock { $0.begin() }
+    let update = records.withLock { $0.begin(partOf: change) }
     let updating = NormalizedEdits(self, update, isOptimistic: false)
     if let updates {
       let make = { @Sendable [decoder = client.decoder] (edits: NormalizedEdits) in

@@ -186,6 +186,18 @@ import Testing
     _ = mutation
   }
 
+  @Test func `what a closure writes is not kept if everything was removed since its mutation was sent`() async throws {
+    let world = try NormalizedWorld()
+    let mutation = Recorder(
+      world.store.mutate(RenameIssue("1", "x")) { _, edits in
+        try edits.write(["issue": ["id": "1", "title": "old", "state": "OPEN"]], of: GetIssue("1"))
+      })
+    try await world.store.clear()
+    world.server.last.data(renamed("1", "x"))
+    #expect(mutation.isCompleted.value)
+    #expect(world.store.peek(GetIssue("1")) == nil)
+  }
+
   @Test func `a sign-out during a mutation leaves nothing to be made again`() async throws {
     let (world, _) = try listWorld()
     let (first, second) = (add("t1", to: world), add("t2", to: world))
