@@ -23,7 +23,7 @@ extension Store {
     context: ReadContext = ReadContext()
   ) -> Observable<Snapshot<Value>> {
     stream(key, policy, context: context).polling(
-      every: interval, jitter, by: clock.scheduler, age: { self.peek(key)?.age },
+      every: interval, jitter, by: clock.scheduler, age: { self.peek(key)?.knownAge },
       refresh: { self.read(key, .networkOnly, context).map { _ in } })
   }
 }
@@ -38,10 +38,15 @@ extension NormalizedStore {
     .deferred { [self] in
       let key = try NormalizedKey(session, by: client.encoder)
       return stream(session, policy, context: context).polling(
-        every: interval, jitter, by: store.clock.scheduler, age: { [store] in store.peek(key)?.age },
+        every: interval, jitter, by: store.clock.scheduler, age: { [store] in store.peek(key)?.knownAge },
         refresh: { [self] in read(key, .networkOnly, context).map { _ in } })
     }
   }
+}
+
+extension Snapshot {
+  /// How old the value is; `nil` if its date is in the future, as after the clock was set back.
+  fileprivate var knownAge: Duration? { age == .zero && isStale ? nil : age }
 }
 
 extension Observable {
@@ -53,7 +58,7 @@ extension Observable {
     .create { observer in
       let pauses = Poller.pauses(of: interval, jitter: jitter)
       let poller = Poller(pauses, scheduler, age: age, refresh: refresh)
-      poller.wait(since: age() ?? .zero)
+      poller.begin()
       let subscription = self.subscribe(
         onNext: { observer.onNext($0) },
         onError: { error in
@@ -97,14 +102,21 @@ private final class Poller: Sendable {
     return Backoff(initial: interval, maximum: max(interval, .seconds(300)), jitter: jitter)
   }
 
-  /// Waits until the value is old enough, which a response to another's request may put off.
-  /// - Parameter age: How old it is. It counts as new after each request: one that is answered with errors makes it no
-  ///   younger, and would be made again at once.
-  func wait(since age: Duration = .zero, atLeast minimum: Duration = .zero) {
+  /// Waits until the value that is there is old enough.
+  func begin() {
+    let due = nextPause()
+    sleep(due - min(age() ?? .zero, due))
+  }
+
+  /// Waits for a whole pause, since a response has come only now, whether or not the value is a new one; a response to
+  /// another's request may put off what follows.
+  private func wait(atLeast minimum: Duration = .zero) { sleep(max(nextPause(), minimum)) }
+
+  private func nextPause() -> Duration {
     let failures = state.withLock(\.failures)
     let due = pauses.delay(after: failures + 1)
     state.withLock { $0.due = due }
-    sleep(max(due - min(age, due), minimum))
+    return due
   }
 
   private func sleep(_ pause: Duration) {

@@ -110,6 +110,33 @@ struct PollingTests {
     _ = stream
   }
 
+  @Test func `a response that is only a part makes the value no younger, and is followed by a whole pause`() {
+    struct Failure: Error {}
+    let stream = stream()
+    server[0].answer(1)
+    for count in 2...4 {
+      time.advance(by: .seconds(9))
+      #expect(server.count == count - 1)
+      time.advance(by: .seconds(1))
+      #expect(server.count == count)
+      server[count - 1].answer(2, errors: [Failure()])
+    }
+    _ = stream
+  }
+
+  @Test func `a clock that was set back does not stop it`() {
+    let now = Mutable(StoreTime(microseconds: 1_000_000_000))
+    var configuration = StoreConfiguration<Int>()
+    configuration.clock = StoreClock(scheduler: time) { now.value }
+    let store = Store(.ofPartial(server.fetch), configuration: configuration)
+    let stream = Recorder(store.stream("a", every: .seconds(10), jitter: 0))
+    server[0].answer(1)
+    now.update { $0 = StoreTime(microseconds: 0) }
+    time.advance(by: .seconds(10))
+    #expect(server.count == 2)
+    _ = stream
+  }
+
   @Test func `the end of the store ends it`() async throws {
     let stream = stream()
     server[0].answer(1)
