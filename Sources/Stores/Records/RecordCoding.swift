@@ -224,10 +224,7 @@ extension RecordCache {
     case .null: return Slot(.null, offset: try bytes.offset(), count: try bytes.offset())
     case .error: return Slot(.error)
     case .scalar:
-      let text = try bytes.text()
-      guard let first = text.first, let last = text.last else { throw UnreadableRecords() }
-      let quote = UInt8(ascii: "\"")
-      if first == quote, text.count < 2 || last != quote { throw UnreadableRecords() }
+      let text = try bytes.value()
       return Slot(.scalar, chunk: chunk, offset: bytes.position - text.count, count: text.count)
     case .reference: return Slot(.reference, offset: Int(try decodeEntity(from: &bytes)))
     case .list: return try decodeCells(.list, from: &bytes, in: chunk, depth: depth + 1)
@@ -320,6 +317,16 @@ private struct RecordBytes {
     guard count <= UInt64(remaining) else { throw UnreadableRecords() }
     defer { position += Int(count) }
     return UnsafeBufferPointer(start: chunk.bytes + position, count: Int(count))
+  }
+
+  /// Text that is a value in JSON, without white space around it: who reads it relies on that.
+  mutating func value() throws(UnreadableRecords) -> UnsafeBufferPointer<UInt8> {
+    let text = try text()
+    var json = ResponseScanner(chunk)
+    json.position = UnsafePointer(chunk.bytes) + (position - text.count)
+    guard let first = text.first, first > UInt8(ascii: " "), (try? json.skipValue()) != nil, json.offset == position
+    else { throw UnreadableRecords() }
+    return text
   }
 
   mutating func fixed<Number: FixedWidthInteger>(_ type: Number.Type) throws(UnreadableRecords) -> Number {

@@ -58,10 +58,8 @@ enum PageEdge: Hashable, Sendable {
   /// An element by its number.
   init(number: Int) { self = number == 0 ? .limit : .cursor(UInt64(number)) }
 
-  /// The number of an element; a list has no more than 31 bits count.
-  var number: Int {
-    if case .cursor(let number) = self { Int(min(number, UInt64(Int32.max))) } else { 0 }
-  }
+  /// The number of an element.
+  var number: Int { if case .cursor(let number) = self { Int(truncatingIfNeeded: number) } else { 0 } }
 
   var slot: Slot {
     switch self {
@@ -138,8 +136,7 @@ extension RecordCache {
   func fingerprint(_ cursor: Slot) -> UInt64? {
     guard cursor.kind == .scalar, cursor.count > 0 else { return nil }
     let bytes = bytes(of: cursor)
-    // What a journal has may be no JSON.
-    guard bytes.count > 1, bytes[0] == UInt8(ascii: "\"") else { return max(fingerprint(bytes), 1) }
+    guard bytes[0] == UInt8(ascii: "\"") else { return max(fingerprint(bytes), 1) }
     if bytes.contains(UInt8(ascii: "\\")) { return fingerprint(ResponseScanner.unescaped(bytes)) }
     return max(fingerprint(UnsafeBufferPointer(rebasing: bytes[1..<(bytes.count - 1)])), 1)
   }
@@ -276,7 +273,7 @@ extension RecordCache {
     guard slot.kind == .object else { return false }
     let view = PageView(cells(of: slot), run: 0)
     let isList = { (list: Slot) in list.kind == .missing || list.kind == .list && list.count == view.cursors.count }
-    // Fingerprints are not kept: what is at an end is the number of an element.
+    // No cursor is known by a fingerprint that another cache has made: what is at an end is the number of an element.
     let areNumbers = [view.start, view.end].allSatisfy { (0...Int(Int32.max)).contains($0.number) }
     return areNumbers && view.cursors.kind == .list && isList(view.edges) && isList(view.nodes)
   }
