@@ -206,6 +206,9 @@ struct NormalizedRecords: Sendable {
   /// Notes that what a change has brought is the response to a query.
   mutating func noteAnswer(_ change: Change) { answers.insert(change.number) }
 
+  /// Whether a change waits to be sent.
+  func isWaiting(_ change: Change) -> Bool { waiting.contains(change.number) }
+
   /// Whether the records have layers: what is read may then hide what was written.
   var hasLayers: Bool { !cache.layerNumbers.isEmpty }
 
@@ -426,12 +429,15 @@ struct NormalizedRecords: Sendable {
     if isEnded { log = nil }
     log?.reset()
     cache = RecordCache(cache.schema)
-    rebases = RecordRebases()
-    if log != nil { cache.touched = [] }
+    waiting = isEnded ? [] : waiting
+    let layers = Set(waiting.map { RecordLayer.firstOptimistic | $0 })
+    rebases = rebases.restarted(layers, epoch)
+    for layer in layers where rebases.has(layer) { cache.addLayer(layer) }
+    if log != nil || !rebases.isEmpty { cache.touched = [] }
     index = WatchIndex()
     _ = freshness.removeAll()
     optimisticWatches = []
-    (inProgress, waiting, answers) = ([], [], [])
+    (inProgress, answers) = ([], [])
     emptyAt = now
     forgetEnded()
     // Watchers stay.

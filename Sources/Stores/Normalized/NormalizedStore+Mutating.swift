@@ -81,7 +81,10 @@ extension NormalizedStore {
       try edits.writeResponse(json, of: plan)
       try updates?(try SessionSource(session: session).data(of: json, by: decoder), edits)
     }
-    if updates != nil { records.withLock { $0.keepRebase(of: change, isOptimistic: true, make) } }
+    // What waits outlives the removal of everything.
+    records.withLock { records in
+      if updates != nil || records.isWaiting(change) { records.keepRebase(of: change, isOptimistic: true, make) }
+    }
     let made = Result { try make(edits) }
     let steps = ValueSteps()
     commit(in: steps) { records, changes in

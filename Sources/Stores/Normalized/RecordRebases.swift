@@ -32,6 +32,17 @@ struct RecordRebases: Sendable {
   /// Ends the first making of a layer, during which it is not made again.
   mutating func endFirst(_ layer: UInt64) { rebases[layer]?.isMade = true }
 
+  /// What is left of some layers when everything that they were made of is removed: they are to be made again.
+  func restarted(_ layers: Set<UInt64>, _ epoch: UInt64) -> RecordRebases {
+    var left = RecordRebases()
+    for (layer, rebase) in rebases where layers.contains(layer) {
+      left.keep(layer, epoch, rebase.run)
+      left.rebases[layer]?.isMade = rebase.isMade
+      left.due.insert(layer)
+    }
+    return left
+  }
+
   mutating func forget(_ layer: UInt64) {
     guard rebases.removeValue(forKey: layer) != nil else { return }
     index.unwatch(layer)

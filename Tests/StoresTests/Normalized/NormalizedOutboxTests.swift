@@ -93,6 +93,29 @@ import Testing
     await outbox.close()
   }
 
+  @Test func `what waits shows also on what is requested after everything was removed, until it is sent`() async throws
+  {
+    let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
+    let outbox = try outbox(world)
+    show(outbox, in: world)
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    while world.server.count < 1 { await Task.yield() }
+    world.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
+    try await submission.waitForEnd()
+    for _ in 0..<2 {
+      try await world.store.clear()
+      try await world.request(GetIssue("1"), issue("1", "a"))
+      #expect(world.store.peek(GetIssue("1"))?.brief == "1 waits OPEN optimistic")
+    }
+    let count = world.server.count
+    async let report = outbox.flush(evenDuringPause: true)
+    while world.server.count == count { await Task.yield() }
+    world.server.last.data(renamed("1", "sent"))
+    #expect(await report.sent.count == 1)
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent OPEN memory")
+    await outbox.close()
+  }
+
   @Test func `a mutation that the server refuses is no longer shown`() async throws {
     let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
     try await world.request(GetIssue("1"), issue("1", "a"))
