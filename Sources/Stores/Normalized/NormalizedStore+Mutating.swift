@@ -44,13 +44,19 @@ extension NormalizedStore {
       }
       let request = send(session, key).first(orFail: StoreError.noResponse).subscribe(
         onNext: { [self] response in
+          let steps = ValueSteps()
           do {
-            let data = try accept(response, of: session, key, change, number, updates)
-            whenWritten {
-              observer.onNext(data)
-              observer.onCompleted()
+            let data = try accept(response, of: session, key, change, number, updates, in: steps)
+            call { [store] in
+              store.end(steps)
+            } then: { [self] in
+              whenWritten {
+                observer.onNext(data)
+                observer.onCompleted()
+              }
             }
           } catch {
+            store.end(steps)
             reject(change, error, observer)
           }
         },
@@ -100,14 +106,12 @@ extension NormalizedStore {
   private func accept<Session: GraphQLSession>(
     _ response: GraphQLResponse<RawJSON>, of session: Session, _ key: NormalizedKey,
     _ change: NormalizedRecords.Change, _ number: UInt64,
-    _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?
+    _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?, in steps: ValueSteps
   ) throws -> Session.ResponseData {
     _ = try response.errors(acceptedBy: session.errorPolicy)
     let data = try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder)
-    let steps = ValueSteps()
     let ending = accept(
       response.data.bytes, errors: response.recordErrors, of: session, key, change, number, updates, in: steps)
-    store.end(steps)
     if let ending { throw ending }
     collectIfNeeded()
     return data

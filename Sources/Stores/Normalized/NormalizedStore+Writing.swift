@@ -22,10 +22,13 @@ extension NormalizedStore {
           do {
             let (fetched, later) = try receive(response, of: session, key, change, in: steps)
             whenWritten { [self] in
-              observer.onNext(fetched)
-              observer.onCompleted()
-              if let later { project(later, in: steps) }
-              store.end(steps)
+              call {
+                observer.onNext(fetched)
+                observer.onCompleted()
+              } then: { [self] in
+                if let later { project(later, in: steps) }
+                store.end(steps)
+              }
             }
           } catch {
             fail(key, error, change, in: steps, observer)
@@ -49,10 +52,18 @@ extension NormalizedStore {
   ) {
     removeRefused(key, error, by: change, in: steps)
     end(change, in: steps)
-    whenWritten { [store] in
-      observer.onError(error)
-      store.end(steps)
+    whenWritten { [self] in
+      call {
+        observer.onError(error)
+      } then: { [store] in
+        store.end(steps)
+      }
     }
+  }
+
+  /// Calls observers, then others: also if one of the first stalls.
+  func call(_ first: @escaping @Sendable () -> Void, then next: @escaping @Sendable () -> Void) {
+    store.runner.run([first, next].map { EffectRunner.Action(mayStall: true, run: $0) })
   }
 
   /// Continues when what has changed until now is on disk, if there is one.

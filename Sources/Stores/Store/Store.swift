@@ -35,7 +35,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The subscriptions to outboxes and to the source of truth, which end with the store.
   let showings = DisposeBag()
   private let sweepTimer = Locked<(any Disposable)?>(nil)
-  private let runner = EffectRunner()
+  let runner = EffectRunner()
 
   /// Makes a store.
   /// - Parameters:

@@ -6,6 +6,7 @@ import HTTPClientCore
 import StoresTestSupport
 import Streams
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import Stores
@@ -79,6 +80,46 @@ import Testing
     // It was asked for earlier: what came later, and was asked for later, stays.
     #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 a OPEN")
     _ = first
+  }
+
+  /// A watcher of an operation that stalls when it is shown a title.
+  private func stalled(
+    at title: String, by session: GetIssue, _ policy: FetchPolicy, in world: NormalizedWorld
+  ) -> (watching: any Disposable, gate: DispatchSemaphore) {
+    let gate = DispatchSemaphore(value: 0)
+    let watching = world.store.stream(session, policy).subscribe(onNext: { snapshot in
+      if snapshot.value?.issue?.title == title { gate.wait() }
+    })
+    return (watching, gate)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a watcher that stalls keeps its response from no watcher of other operations`()
+    async throws
+  {
+    let world = try NormalizedWorld()
+    try world.store.receive(["issues": [["id": "1", "title": "a"]]], of: GetIssuesWithIDs())
+    let list = Monitor("")
+    let watching = world.store.stream(GetIssuesWithIDs(), .cacheOnly).subscribe(onNext: { snapshot in
+      list.update { $0 = snapshot.brief }
+    })
+    let (stalled, gate) = stalled(at: "b", by: GetIssue("1"), .networkOnly, in: world)
+    let request = world.server.last
+    Thread.detachNewThread { request.data(issue("1", "b")) }
+    try await list.wait { $0 == "1:b memory" }
+    gate.signal()
+    _ = (watching, stalled)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a watcher that stalls keeps no mutation from its answer`() async throws {
+    let world = try NormalizedWorld()
+    try world.store.receive(["issue": ["id": "1", "title": "a", "state": "OPEN"]], of: GetIssue("1"))
+    let (stalled, gate) = stalled(at: "b", by: GetIssue("1"), .cacheOnly, in: world)
+    let mutation = Recorder(world.store.mutate(RenameIssue("1", "b")))
+    let request = world.server.last
+    Thread.detachNewThread { request.data(renamed("1", "b")) }
+    try await mutation.waitForCompletion()
+    gate.signal()
+    _ = stalled
   }
 
   @Test func `after changes on many threads, every watcher has seen the latest`() async throws {
