@@ -114,8 +114,9 @@ extension NormalizedStore {
         case .added(let entry):
           let waiting = Waiting(
             change: records.withLock { $0.begin(waits: true) }, number: store.perform { $0.nextNumber() })
-          try? change(entry.mutation).show(self, waiting.change)
+          // Added before it is shown, so that who disposes meanwhile ends it: then nothing is shown.
           if let unused = shown.add(entry.id, waiting) { end(unused.change, in: steps) }
+          try? change(entry.mutation).show(self, waiting.change)
           done()
         case .sent(let entry, let response):
           guard let waiting = shown.take(entry.id) else {

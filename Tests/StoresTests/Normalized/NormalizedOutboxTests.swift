@@ -157,10 +157,10 @@ import Testing
       .of(RenameIssue(rename.id, rename.title), optimisticResponse: ["rename": ["id": "1", "title": "waits"]])
     }
     let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
-    while world.server.count < 2 { await Task.yield() }
-    #expect(world.store.peek(GetIssue("1"))?.brief == "1 waits OPEN optimistic")
+    while world.store.peek(GetIssue("1"))?.brief != "1 waits OPEN optimistic" { await Task.yield() }
     showing.dispose()
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
+    while world.server.count < 2 { await Task.yield() }
     world.server.last.fail()
     try await submission.waitForEnd()
     await outbox.close()
