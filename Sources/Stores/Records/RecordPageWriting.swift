@@ -26,6 +26,10 @@ extension RecordCache {
       if let place = others.firstIndex(where: { $0.field == PageField.pageInfo && $0.kind == .object }) {
         let info = self.cells(of: others[place])
         complete(&run, page, info, isEdit: isEdit)
+        let passed = page.isBackward ? PageField.startCursor : PageField.endCursor
+        if run.rows.isEmpty, !isEdit, let cursor = info.first(where: { $0.field == passed && $0.kind == .scalar }) {
+          others.append(named(cursor, PageField.passed))
+        }
         // What it says of the page is in the run.
         let names = PageField.hasNextPage...PageField.endCursor
         let rest = info.filter { !names.contains($0.field) }
@@ -125,9 +129,11 @@ extension RecordCache {
     }
   }
 
+  private func node(of row: PageRow, _ layer: Int) -> Slot { member(PageField.node, of: row.edge, layer) ?? row.node }
+
   /// What tells an element from the others: the entity, or the cursor if its node has no key.
   private func key(of row: PageRow, _ layer: Int) -> UInt64? {
-    let node = member(PageField.node, of: row.edge, layer) ?? row.node
+    let node = node(of: row, layer)
     return node.kind == .reference ? UInt64(node.offset) : fingerprint(row.cursor)
   }
 
@@ -140,7 +146,7 @@ extension RecordCache {
     if new.isPartial { return nil }
     let (oldCells, newCells) = (Array(cells(of: old)), Array(cells(of: new)))
     var runs = runs(in: oldCells)
-    let own = [PageField.runs, PageField.edit, PageField.log]
+    let own = [PageField.runs, PageField.edit, PageField.log, PageField.passed]
     var others = oldCells.filter { !own.contains($0.field) }
     for cell in newCells where !own.contains(cell.field) {
       if let place = others.firstIndex(where: { $0.field == cell.field }) {
@@ -158,6 +164,10 @@ extension RecordCache {
         let place = view(of: PageArguments(page, count: Int(edit.count), isBackward: edit.offset == 1), in: oldCells)
       {
         replace(place, by: page, in: &runs, &state)
+      } else if let cursor = newCells.first(where: { $0.field == PageField.passed }),
+        page.start == .open || page.end == .open
+      {
+        pass(page, to: cursor, in: &runs, state.layer)
       } else {
         merge(page, into: &runs, &state)
       }
@@ -280,6 +290,17 @@ extension RecordCache {
     }
     runs = Array(
       ([page] + rest).filter { !$0.rows.isEmpty || $0.start == .limit && $0.end == .limit }.prefix(PageRun.limit))
+  }
+
+  /// Notes that nothing is between the last element of a run, or its first, and a cursor: the next page is the one behind
+  /// that, or before it. An element that only its cursor tells from the others keeps that.
+  private func pass(_ page: PageRun, to cursor: Slot, in runs: inout [PageRun], _ layer: Int) {
+    let isForward = page.end == .open
+    guard let (run, row) = place(of: isForward ? page.start : page.end, in: runs, isStart: isForward),
+      row == (isForward ? runs[run].rows.count : 0), !runs[run].rows.isEmpty
+    else { return }
+    let place = isForward ? row - 1 : row
+    if node(of: runs[run].rows[place], layer).kind == .reference { runs[run].rows[place].cursor = named(cursor, 0) }
   }
 
   /// The run and the element at which a page begins, or before which it ends.

@@ -9,7 +9,7 @@ import SystemBase
 enum PageField {
   static let names = [
     "edges", "nodes", "node", "cursor", "pageInfo", "hasNextPage", "hasPreviousPage", "startCursor", "endCursor",
-    " runs", " start", " end", " cursors", " edit", " limit", " numbered", " log",
+    " runs", " start", " end", " cursors", " edit", " limit", " numbered", " log", " passed",
   ]
   static let numbers = Dictionary(
     uniqueKeysWithValues: names.enumerated().map { ($1, UInt32(truncatingIfNeeded: $0 + 1)) })
@@ -35,6 +35,8 @@ enum PageField {
   static let isNumbered: UInt32 = 16
   /// The pages that were written to a layer.
   static let log: UInt32 = 17
+  /// The cursor at the other end of a page that has no elements, though the list does not end there.
+  static let passed: UInt32 = 18
 }
 
 /// What is at an end of a page or a run.

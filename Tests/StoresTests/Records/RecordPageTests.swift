@@ -137,6 +137,38 @@ struct RecordPageTests {
     #expect(try connection.read(all: true) == "1,2,3,5,6>")
   }
 
+  /// Writes a page without elements that does not end the list; `cursor` is the one that it reaches.
+  private mutating func writeEmpty(_ variables: [String: JSONValue], to cursor: String) throws {
+    let info: JSONValue = [
+      "__typename": "PageInfo", "hasNextPage": true, "hasPreviousPage": true, "startCursor": .string(cursor),
+      "endCursor": .string(cursor),
+    ]
+    let data: JSONValue = ["users": ["__typename": "Users", "edges": [], "pageInfo": info]]
+    try connection.test.write(TestConnection.document, TestConnection.text(of: data), variables)
+  }
+
+  @Test("a page without elements that does not end the list is passed")
+  mutating func passedPages() throws {
+    try connection.write([4, 5], ["first": 2], hasNext: true)
+    try writeEmpty(["first": 2, "after": "c5"], to: "c7")
+    var plan = try connection.test.plan(TestConnection.document, variables: ["first": 2])
+    let json = try #require(try connection.test.cache.read(&plan).json)
+    let info = try JSONValue(json: json.span.bytes)["users"]?["pageInfo"]
+    #expect(info?["hasNextPage"] == true)
+    #expect(info?["endCursor"] == "c7")
+    try writeEmpty(["first": 2, "after": "c7"], to: "c8")
+    try connection.write([9], ["first": 2, "after": "c8"])
+    #expect(try connection.read(all: true) == "4,5,9")
+  }
+
+  @Test("a page without elements that does not begin the list is passed")
+  mutating func passedPagesBackwards() throws {
+    try connection.write([8, 9], ["last": 2], hasPrevious: true)
+    try writeEmpty(["last": 2, "before": "c8"], to: "c5")
+    try connection.write([3, 4], ["last": 2, "before": "c5"])
+    #expect(try connection.read(["last": 2], all: true) == "3,4,8,9")
+  }
+
   @Test("a last page ends the list, an empty one too")
   mutating func end() throws {
     try connection.write([1, 2, 3, 4], ["first": 4], hasNext: true)
