@@ -216,9 +216,11 @@ extension NormalizedStore {
     }
   }
 
-  /// Shows what the records have for a key, unless it was read again since.
-  func project(_ reading: NormalizedRecords.Reading, in steps: ValueSteps, _ loss: Loss = .requested) {
-    _ = project(reading.json.flatMap { try? value(of: reading, $0) }, of: reading, in: steps, loss)
+  /// Shows what the records have for a key, unless it was read again since, or everything was removed; returns whether
+  /// it was not.
+  @discardableResult
+  func project(_ reading: NormalizedRecords.Reading, in steps: ValueSteps, _ loss: Loss = .requested) -> Bool {
+    project(reading.json.flatMap { try? value(of: reading, $0) }, of: reading, in: steps, loss)
   }
 
   /// Shows a value that was decoded from a read; if it is `nil`, that something is missing. Does nothing if the key was

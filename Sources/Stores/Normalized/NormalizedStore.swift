@@ -274,6 +274,9 @@ extension NormalizedStore {
 
   func peek(_ key: NormalizedKey) -> Snapshot<NormalizedValue>? {
     guard records.withLock({ $0.knows(key) }) else { return nil }
+    // In use, so that a change that comes meanwhile does not drop what is read.
+    store.perform { $0.acquire(key) }
+    defer { store.perform { $0.release(key) } }
     load(key)
     return store.peek(key)
   }
@@ -316,11 +319,18 @@ extension NormalizedStore {
     }
     defer { store.perform { $0.release(key) } }
     if let held { return held.value.lease }
-    guard let reading = try? read(key) else { return nil }
-    let steps = ValueSteps()
-    project(reading, in: steps)
-    store.end(steps)
-    return reading.lease
+    var lease: ReadLease?
+    // Who reads the key for a change that comes meanwhile may show it only later. Not without end, since after the end of
+    // the store nothing is shown.
+    for _ in 0..<10 {
+      guard let reading = try? read(key) else { return nil }
+      lease = reading.lease
+      let steps = ValueSteps()
+      let isShown = project(reading, in: steps)
+      store.end(steps)
+      if isShown { break }
+    }
+    return lease
   }
 
   func read(_ key: NormalizedKey) throws -> NormalizedRecords.Reading {

@@ -122,6 +122,27 @@ import Testing
     _ = stalled
   }
 
+  @Test(.timeLimit(.minutes(1))) func `what is there is found also while it changes`() async throws {
+    let world = try NormalizedWorld()
+    try world.store.receive(["issue": ["id": "1", "title": "-", "state": "-"]], of: GetIssue("1"))
+    let isOver = Mutable(false)
+    let (store, changing) = (world.store, Monitor(0))
+    Thread.detachNewThread {
+      while !isOver.value {
+        changing.update { $0 += 1 }
+        try? store.receive(
+          ["issue": ["id": "1", "title": .string("\(changing.value)"), "state": "-"]], of: GetIssue("1"))
+      }
+      changing.update { $0 = -1 }
+    }
+    try await changing.wait { $0 > 0 }
+    var misses = 0
+    for _ in 0..<2_000 where store.peek(GetIssue("1")) == nil { misses += 1 }
+    isOver.update { $0 = true }
+    try await changing.wait { $0 == -1 }
+    #expect(misses == 0)
+  }
+
   @Test func `after changes on many threads, every watcher has seen the latest`() async throws {
     let world = try NormalizedWorld()
     for id in ["1", "2", "3"] {
