@@ -27,7 +27,7 @@ struct PublicValueTests {
         "GraphQLClient.APIClient", "GraphQLClient.APICall", "GraphQLClient.GraphQLSettings",
         "Networking.MomentsSessions", "Networking.PostPhotoSession",
         "Networking.GetMomentsConnectionSession", "Networking.MomentLikedSession", "Networking.UpdateMomentLikeSession",
-        "Networking.GetMomentsByUserIDSession", "Repository.MomentsRepo",
+        "Networking.GetMomentsByUserIDSession", "Repository.MomentsRepo", "Repository.NormalizedMomentsRepo",
         "Stores.Fetcher", "Stores.OutboxInterceptor", "GraphQLSchema.Executor", "GraphQLTesting.SessionCheck",
         "GraphQLTesting.Fixtures", "StreamsTesting.TestScheduler.VirtualTime", "StreamsTesting.Recording",
       ]
