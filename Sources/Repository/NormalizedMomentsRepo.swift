@@ -25,7 +25,7 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
 
   /// Makes a repository for one account.
   /// - Parameters:
-  ///   - store: Has the account's timelines, in memory or in a folder; its schema is ``Stores/RecordSchema/moments``, or
+  ///   - store: Has the account's timelines, in memory or in a folder; its schema is `RecordSchema.moments`, or
   ///     that of the whole server.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
   ///   - withLikes: Whether likes are requested; read for each request.
