@@ -47,7 +47,7 @@ public struct RequestOwners: Sendable {
       }
     }
 
-    /// Takes all bytes, since whoever chooses a name could choose many that are alike in part of it, and at once, since a
+    /// Takes all bytes, since who chooses a name could choose many that are alike in part of it, and at once, since a
     /// token may have a kilobyte.
     func hash(into hasher: inout Hasher) {
       switch self {

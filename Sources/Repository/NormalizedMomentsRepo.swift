@@ -8,7 +8,7 @@ public import StrictJSON
 public import SystemBase
 
 /// Users' timelines of a GraphQL server, cached in a ``NormalizedStore``: a moment is kept once, and so shows a like at once
-/// in every timeline, page and search that has it, whichever operation has brought either.
+/// in every timeline and page that has it, whichever operation has brought either.
 ///
 ///     let store = NormalizedStore(client, schema: .moments)
 ///     let repo: any MomentsRepoType = NormalizedMomentsRepo(store)
@@ -80,11 +80,7 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
   /// A live pager of a user's moments: rows change with what any operation brings of them, two pagers of one timeline
   /// share rows and requests, and those of a store in a folder are there after a restart.
   public func connection(userID: String, size: Int? = nil) -> ConnectionPager<MomentsDetails.Moment, String> {
-    store.pager {
-      page(of: userID, size, $0)
-    } page: {
-      $0.page
-    }
+    store.pager(session: { page(of: userID, size, $0) }, page: \.page)
   }
 
   private func page(

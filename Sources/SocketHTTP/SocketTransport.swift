@@ -263,7 +263,7 @@ extension SocketTransport {
     /// otherwise HTTP/1.1. A WebSocket opens no connection in HTTP/2, but shares one that is there (RFC 8441). What a proxy
     /// passes on in clear text is HTTP/1.1.
     ///
-    /// On a connection in HTTP/2, as many requests are under way as the server allows; where that is not enough, there are
+    /// On a connection in HTTP/2, as many requests are in progress as the server allows; where that is not enough, there are
     /// more connections, up to ``maximumConnectionsPerOrigin``.
     public var httpVersions = HTTPVersions.negotiated
 

@@ -197,7 +197,7 @@ extension MomentsDetails.Moment {
     try await server.stop()
   }
 
-  @Test func `what the store is told of the schema is what the schema says`() throws {
+  @Test func `what the store knows of the schema is what the schema says`() throws {
     let text = try String(contentsOf: RepositoryLayout.schema, encoding: .utf8)
     var schema = try RecordSchema(text)
     schema.pageConnections()

@@ -137,7 +137,7 @@ public enum HTTPResponsePart: Hashable, Sendable {
   case body(Data)
 
   /// The fields behind the body (RFC 9110, section 6.5), the last part. Not every transport gives them: `SocketTransport` does,
-  /// in HTTP/1.1 and HTTP/2.
+  /// in HTTP/1.1 and HTTP/2. Caches and cassettes do not keep them.
   case trailers(HTTPHeaders)
 }
 

@@ -146,9 +146,10 @@ final class HTTP2Connection: HTTPConnection {
   }
 
   /// Gives an exchange to another connection.
-  private func refuse(_ exchange: SocketExchange) {
-    let error = RequestError(
-      .connectionLost, "The server takes no more requests on this connection.", reached: .never)
+  private func refuse(
+    _ exchange: SocketExchange, because reason: String = "The server takes no more requests on this connection."
+  ) {
+    let error = RequestError(.connectionLost, reason, reached: .never)
     events.append(.lost(ExchangeLoss(exchange: exchange, isRefused: true), error))
   }
 
@@ -472,10 +473,7 @@ final class HTTP2Connection: HTTPConnection {
   private func moveHeld() {
     machine.stopOpening()
     let moved = exchange(&held, with: [])
-    for (exchange, _) in moved {
-      let error = RequestError(.connectionLost, "The server gives no sign of life.", reached: .never)
-      events.append(.lost(ExchangeLoss(exchange: exchange, isRefused: true), error))
-    }
+    for (exchange, _) in moved { refuse(exchange, because: "The server gives no sign of life.") }
   }
 
   func end() { machine.shutDown() }

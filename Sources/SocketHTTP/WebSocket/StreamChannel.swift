@@ -5,8 +5,8 @@ import SystemBase
 /// The bytes of one stream of a connection that other exchanges share, as a channel: what is written is the body of a request
 /// that stays open, and what is read is that of its response (RFC 8441, section 5).
 ///
-/// The connection takes what is to be sent, and gives what has arrived, on the loop's thread; who reads and writes is told
-/// there, as a poller would: once there is something to read, or room again. What is not read stays with the server, since
+/// The connection takes what is to be sent, and gives what has arrived, on the loop's thread; who reads and writes is
+/// notified there, as a poller would: once there is something to read, or room again. What is not read stays with the server, since
 /// its window opens as the bytes are read.
 ///
 /// Under its lock, only small closures that submit to the loop are called.

@@ -22,23 +22,6 @@ struct NormalizedRecords: Sendable {
     var optimistic: UInt64 { RecordLayer.firstOptimistic | number }
   }
 
-  /// What is read again and again for a key.
-  private struct Watch: Sendable {
-    let key: NormalizedKey
-    var plan: PreparedPlan
-    weak var lease: ReadLease?
-    var number: UInt64 = 0
-    /// What the latest read gave from which nothing was missing.
-    var json: [UInt8]?
-    /// What the latest read gave if something was missing from it, with null in its place.
-    var partial: [UInt8]?
-    var isOptimistic = false
-    /// How often the records had changed before the latest read, and whether nothing that it gave is known to be
-    /// otherwise now.
-    var version: UInt64 = 0
-    var isCurrent = false
-  }
-
   /// What is known of a key beside its records.
   struct Freshness: Sendable {
     /// When its latest response came.
@@ -53,30 +36,11 @@ struct NormalizedRecords: Sendable {
     var isInvalidated: Bool { invalidatedAt != nil }
   }
 
-  /// A read of the records, still to be decoded.
-  struct Reading: Sendable {
-    let key: NormalizedKey
-    let lease: ReadLease
-    let number: UInt64
-    let isOptimistic: Bool
-    /// `nil` if something is missing.
-    let json: [UInt8]?
-    let missing: [RecordStep]
-    /// Whether the read before gave the same.
-    let isSame: Bool
-    fileprivate let epoch: UInt64
-  }
+  typealias Reading = RecordReads.Reading
 
   private(set) var cache: RecordCache
-  private var index = WatchIndex()
-  private var watches: [UInt64: Watch] = [:]
-  private var ids: [NormalizedKey: UInt64] = [:]
+  private var reads = RecordReads()
   private var freshness = LRUCache<NormalizedKey, Freshness>(countLimit: 1 << 14, costLimit: .max)
-  private let ended = Locked<[UInt64]>([])
-  private var optimisticWatches: Set<UInt64> = []
-  /// Whether an optimistic layer has ended, or was made again, since these were read: they may be what they were, but no
-  /// longer optimistic.
-  private var hasConfirmed = false
   private var inProgress: Set<UInt64> = []
   /// The changes that wait to be sent: they show something, and their responses come by changes of their own.
   private var waiting: Set<UInt64> = []
@@ -84,8 +48,6 @@ struct NormalizedRecords: Sendable {
   private var answers: Set<UInt64> = []
   private var rebases = RecordRebases()
   private var lastNumber: UInt64 = 0
-  /// How often the records were changed.
-  private var version: UInt64 = 0
   private(set) var epoch: UInt64 = 0
   /// Whether nothing is kept any more.
   private var isEnded = false
@@ -153,7 +115,7 @@ struct NormalizedRecords: Sendable {
 
   /// Stops showing what is shown until a change's response comes.
   mutating func hide(_ change: Change) -> [RecordChange] {
-    if cache.layerNumbers.contains(change.optimistic) { hasConfirmed = true }
+    if cache.layerNumbers.contains(change.optimistic) { reads.noteConfirmation() }
     let changes = cache.removeLayer(change.optimistic)
     forgetRebase(of: change.optimistic)
     noteTouched(in: change.optimistic)
@@ -200,7 +162,7 @@ struct NormalizedRecords: Sendable {
     let unknown = cache.overruled.filter { field in
       cache.answeringLayer(of: field).map { !rebases.has($0) } ?? true
     }
-    return index.touched(by: unknown).compactMap { watches[$0]?.key }
+    return reads.keys(touchedBy: unknown)
   }
 
   /// Notes that what a change has brought is the response to a query.
@@ -220,7 +182,7 @@ struct NormalizedRecords: Sendable {
   // MARK: Reads
 
   /// The plan of a key that was read.
-  func plan(of key: NormalizedKey) -> PreparedPlan? { ids[key].flatMap { watches[$0]?.plan } }
+  func plan(of key: NormalizedKey) -> PreparedPlan? { reads.plan(of: key) }
 
   /// What a plan selects now, up to the level of a change; nobody depends on it.
   mutating func json(
@@ -247,91 +209,27 @@ struct NormalizedRecords: Sendable {
 
   /// Reads a key, and notes what the read depends on.
   mutating func read(_ key: NormalizedKey, _ plan: @autoclosure () throws -> PreparedPlan) throws -> Reading {
-    forgetEnded()
-    if let id = ids[key], let reading = try read(id) { return reading }
-    let id = next()
-    watches[id] = Watch(key: key, plan: try plan())
-    ids[key] = id
-    guard let reading = try read(id) else { throw RecordError.noEntity }
-    return reading
+    try reads.read(key, of: &cache, epoch, plan())
   }
 
-  /// Reads a key after what has changed these fields, and notes what the read depends on.
+  /// Reads a key after what has changed these fields, unless it is known what it reads.
   mutating func read(
     _ key: NormalizedKey, after changes: [RecordChange], _ plan: @autoclosure () throws -> PreparedPlan
   ) throws -> Reading {
-    if changes.isEmpty, !hasConfirmed, !hasLayers, let watch = ids[key].flatMap({ watches[$0] }), watch.isCurrent,
-      let json = watch.json, let lease = watch.lease
-    {
-      return Reading(
-        key: key, lease: lease, number: watch.number, isOptimistic: false, json: json, missing: [], isSame: true,
-        epoch: epoch)
-    }
+    if changes.isEmpty, !hasLayers, let known = reads.current(key, epoch) { return known }
     return try read(key, plan())
   }
 
-  /// Reads a key again; `nil` if nobody keeps its values any more.
-  private mutating func read(_ id: UInt64) throws(RecordError) -> Reading? {
-    guard var watch = watches.removeValue(forKey: id) else { return nil }
-    defer { watches[id] = watch }
-    let lease = watch.lease ?? ReadLease(id, endingIn: ended)
-    let record = record(of: watch.key.source.entity)
-    let result = try cache.read(&watch.plan, at: record)
-    // What comes after the first that is missing may be shown, too, if it has come in a partial response.
-    let rest = result.json == nil ? try cache.read(&watch.plan, at: record, isPartial: true) : nil
-    let dependencies = rest?.dependencies ?? result.dependencies
-    index.watch(id, dependencies)
-    let isOptimistic = cache.showsOptimistic(in: dependencies)
-    let isSameContent = result.json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? true
-    let isSame =
-      watch.number > 0 && isSameContent && watch.partial == rest?.json && watch.isOptimistic == isOptimistic
-    if !isSame { watch.number = next() }
-    if !isSameContent { watch.json = result.json }
-    (watch.lease, watch.partial, watch.isOptimistic) = (lease, rest?.json, isOptimistic)
-    (watch.version, watch.isCurrent) = (version, result.json != nil && !isOptimistic)
-    if isOptimistic { optimisticWatches.insert(id) } else { optimisticWatches.remove(id) }
-    return Reading(
-      key: watch.key, lease: lease, number: watch.number, isOptimistic: isOptimistic,
-      json: result.json == nil ? nil : watch.json, missing: result.missing.first ?? [], isSame: isSame,
-      epoch: epoch)
-  }
-
   /// Whether a read is the latest of its key, so that it may be shown. It is not if everything was removed since.
-  func isLatest(_ reading: Reading) -> Bool {
-    reading.epoch == epoch && !isEnded && watches[reading.lease.id]?.number == reading.number
-  }
+  func isLatest(_ reading: Reading) -> Bool { reading.epoch == epoch && !isEnded && reads.isLatest(reading) }
 
   /// Reads again what changes have touched; those keys alone whose response is another one now, and that are watched.
   mutating func readTouched(by changes: [RecordChange], isWatched: (NormalizedKey) -> Bool) -> [Reading] {
-    forgetEnded()
-    var touched = index.touched(by: changes)
-    if exchange(&hasConfirmed, with: false) { touched = Set(touched).union(optimisticWatches).sorted() }
-    var readings: [Reading] = []
-    for id in touched {
-      guard let watch = watches[id] else { continue }
-      // What has changed the records has read it, too.
-      if watch.version == version { continue }
-      watches[id]?.isCurrent = false
-      guard isWatched(watch.key) else { continue }
-      if let reading = try? read(id), !reading.isSame { readings.append(reading) }
-    }
-    return readings
+    reads.readTouched(by: changes, of: &cache, epoch, isWatched: isWatched)
   }
 
   /// Notes that what was read of these fields is otherwise now, where it is to be read again only later.
-  mutating func noteUnread(_ changes: [RecordChange]) {
-    for id in index.touched(by: changes) { watches[id]?.isCurrent = false }
-  }
-
-  private mutating func forgetEnded() {
-    for id in ended.withLock({ exchange(&$0, with: []) }) where watches[id]?.lease == nil { forget(id) }
-  }
-
-  private mutating func forget(_ id: UInt64) {
-    index.unwatch(id)
-    optimisticWatches.remove(id)
-    if let watch = watches.removeValue(forKey: id) { ids[watch.key] = nil }
-  }
+  mutating func noteUnread(_ changes: [RecordChange]) { reads.noteUnread(changes) }
 
   // MARK: Freshness
 
@@ -434,14 +332,10 @@ struct NormalizedRecords: Sendable {
     rebases = rebases.restarted(layers, epoch)
     for layer in layers where rebases.has(layer) { cache.addLayer(layer) }
     if log != nil || !rebases.isEmpty { cache.touched = [] }
-    index = WatchIndex()
     _ = freshness.removeAll()
-    optimisticWatches = []
     (inProgress, answers) = ([], [])
     emptyAt = now
-    forgetEnded()
-    // Watchers stay.
-    for id in watches.keys.sorted() { _ = try? read(id) }
+    reads.readAll(of: &cache, epoch)
   }
 
   // MARK: Rebasing
@@ -499,7 +393,7 @@ struct NormalizedRecords: Sendable {
     let changes = cache.showStaged(rebase.layer)
     noteTouched(in: rebase.layer)
     noteUnread(changes)
-    if rebase.layer >= RecordLayer.firstOptimistic { hasConfirmed = true }
+    if rebase.layer >= RecordLayer.firstOptimistic { reads.noteConfirmation() }
     settle()
     return changes
   }
@@ -515,7 +409,7 @@ struct NormalizedRecords: Sendable {
 
   /// Notes that the records were changed, and what the latest writes and removals have touched at a level.
   private mutating func noteTouched(in level: UInt64?) {
-    version += 1
+    reads.noteChange()
     guard let touched = cache.touched, !touched.isEmpty else { return }
     cache.touched?.removeAll(keepingCapacity: true)
     if level ?? 0 < RecordLayer.firstOptimistic { log?.note(touched, in: cache) }
@@ -549,7 +443,7 @@ struct NormalizedRecords: Sendable {
     }
     restored.touched = []
     cache = restored
-    for id in watches.keys { watches[id]?.isCurrent = false }
+    reads.noteAllUnread()
     return true
   }
 
@@ -557,23 +451,9 @@ struct NormalizedRecords: Sendable {
 
   /// Begins to drop what no kept value was read of.
   mutating func beginCollection() {
-    forgetEnded()
-    cache.beginCollection(retaining: [index.dependencies])
+    cache.beginCollection(retaining: [reads.dependencies()])
   }
 
   /// Goes on with it; returns whether there is more to do.
   mutating func continueCollection(entities limit: Int) -> Bool { cache.continueCollection(entities: limit) }
-}
-
-extension [UInt8] {
-  /// Whether they are the same, at the speed of the system's comparison.
-  fileprivate func hasBytes(of other: [UInt8]) -> Bool {
-    count == other.count
-      && withUnsafeBytes { own in
-        other.withUnsafeBytes { others in
-          guard let start = own.baseAddress, let othersStart = others.baseAddress else { return true }
-          return memcmp(start, othersStart, own.count) == 0
-        }
-      }
-  }
 }

@@ -1,0 +1,194 @@
+import SystemBase
+
+/// What keys have read of the records, and which of them have to read again after a change.
+///
+/// A read has a lease, which those have who keep its value. When nobody has it any more, the key is forgotten.
+struct RecordReads: Sendable {
+  /// A read of the records, still to be decoded.
+  struct Reading: Sendable {
+    let key: NormalizedKey
+    let lease: ReadLease
+    let number: UInt64
+    let isOptimistic: Bool
+    /// `nil` if something is missing.
+    let json: [UInt8]?
+    let missing: [RecordStep]
+    /// Whether the read before gave the same.
+    let isSame: Bool
+    /// How often everything had been removed before.
+    let epoch: UInt64
+  }
+
+  /// What is read again and again for a key.
+  private struct Watch: Sendable {
+    let key: NormalizedKey
+    var plan: PreparedPlan
+    weak var lease: ReadLease?
+    var number: UInt64 = 0
+    /// What the latest read gave from which nothing was missing.
+    var json: [UInt8]?
+    /// What the latest read gave if something was missing from it, with null in its place.
+    var partial: [UInt8]?
+    var isOptimistic = false
+    /// How often the records had changed before the latest read.
+    var version: UInt64 = 0
+    /// Whether nothing that the latest read gave is known to be otherwise now.
+    var isCurrent = false
+  }
+
+  private var index = WatchIndex()
+  private var watches: [UInt64: Watch] = [:]
+  private var ids: [NormalizedKey: UInt64] = [:]
+  private let ended = Locked<[UInt64]>([])
+  private var optimisticWatches: Set<UInt64> = []
+  /// Whether an optimistic layer has ended, or was made again, since these were read: they may be what they were, but no
+  /// longer optimistic.
+  private var hasConfirmation = false
+  /// How often the records were changed.
+  private var version: UInt64 = 0
+  private var lastNumber: UInt64 = 0
+
+  private mutating func next() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// The plan of a key that was read.
+  func plan(of key: NormalizedKey) -> PreparedPlan? { ids[key].flatMap { watches[$0]?.plan } }
+
+  // MARK: Reading
+
+  /// Reads a key, and notes what the read depends on.
+  mutating func read(
+    _ key: NormalizedKey, of cache: inout RecordCache, _ epoch: UInt64, _ plan: @autoclosure () throws -> PreparedPlan
+  ) throws -> Reading {
+    forgetEnded()
+    if let id = ids[key], let reading = try read(id, of: &cache, epoch) { return reading }
+    let id = next()
+    watches[id] = Watch(key: key, plan: try plan())
+    ids[key] = id
+    guard let reading = try read(id, of: &cache, epoch) else { throw RecordError.noEntity }
+    return reading
+  }
+
+  /// What the latest read of a key gave, if that is what another one would; `nil` if that is not known. For records without
+  /// layers.
+  func current(_ key: NormalizedKey, _ epoch: UInt64) -> Reading? {
+    guard !hasConfirmation, let watch = ids[key].flatMap({ watches[$0] }), watch.isCurrent, let json = watch.json,
+      let lease = watch.lease
+    else { return nil }
+    return Reading(
+      key: key, lease: lease, number: watch.number, isOptimistic: false, json: json, missing: [], isSame: true,
+      epoch: epoch)
+  }
+
+  /// Reads a key again; `nil` if nobody keeps its values any more.
+  private mutating func read(
+    _ id: UInt64, of cache: inout RecordCache, _ epoch: UInt64
+  ) throws(RecordError) -> Reading? {
+    guard var watch = watches.removeValue(forKey: id) else { return nil }
+    defer { watches[id] = watch }
+    let lease = watch.lease ?? ReadLease(id, endingIn: ended)
+    let record = watch.key.source.entity.map { cache.insert($0.type, key: $0.key) }
+    let result = try cache.read(&watch.plan, at: record)
+    // What comes after the first that is missing may be shown, too, if it has come in a partial response.
+    let rest = result.json == nil ? try cache.read(&watch.plan, at: record, isPartial: true) : nil
+    let dependencies = rest?.dependencies ?? result.dependencies
+    index.watch(id, dependencies)
+    let isOptimistic = cache.showsOptimistic(in: dependencies)
+    let isSameContent = result.json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? true
+    let isSame =
+      watch.number > 0 && isSameContent && watch.partial == rest?.json && watch.isOptimistic == isOptimistic
+    if !isSame { watch.number = next() }
+    if !isSameContent { watch.json = result.json }
+    (watch.lease, watch.partial, watch.isOptimistic) = (lease, rest?.json, isOptimistic)
+    (watch.version, watch.isCurrent) = (version, result.json != nil && !isOptimistic)
+    if isOptimistic { optimisticWatches.insert(id) } else { optimisticWatches.remove(id) }
+    return Reading(
+      key: watch.key, lease: lease, number: watch.number, isOptimistic: isOptimistic,
+      json: result.json == nil ? nil : watch.json, missing: result.missing.first ?? [], isSame: isSame,
+      epoch: epoch)
+  }
+
+  /// Whether a read is the latest of its key.
+  func isLatest(_ reading: Reading) -> Bool { watches[reading.lease.id]?.number == reading.number }
+
+  // MARK: Reading again
+
+  /// Notes that the records were changed.
+  mutating func noteChange() { version += 1 }
+
+  /// Notes that what is optimistic may be what the server has.
+  mutating func noteConfirmation() { hasConfirmation = true }
+
+  /// Notes that what was read of these fields is otherwise now, where it is to be read again only later.
+  mutating func noteUnread(_ changes: [RecordChange]) {
+    for id in index.touched(by: changes) { watches[id]?.isCurrent = false }
+  }
+
+  /// Notes that anything may be otherwise now.
+  mutating func noteAllUnread() {
+    for id in watches.keys { watches[id]?.isCurrent = false }
+  }
+
+  /// The keys that have read one of these fields.
+  mutating func keys(touchedBy changes: [RecordChange]) -> [NormalizedKey] {
+    index.touched(by: changes).compactMap { watches[$0]?.key }
+  }
+
+  /// Reads again what changes have touched; those keys alone whose response is another one now, and that are watched.
+  mutating func readTouched(
+    by changes: [RecordChange], of cache: inout RecordCache, _ epoch: UInt64, isWatched: (NormalizedKey) -> Bool
+  ) -> [Reading] {
+    forgetEnded()
+    var touched = index.touched(by: changes)
+    if exchange(&hasConfirmation, with: false) { touched = Set(touched).union(optimisticWatches).sorted() }
+    var readings: [Reading] = []
+    for id in touched {
+      guard let watch = watches[id] else { continue }
+      // What has changed the records has read it, too.
+      if watch.version == version { continue }
+      watches[id]?.isCurrent = false
+      guard isWatched(watch.key) else { continue }
+      if let reading = try? read(id, of: &cache, epoch), !reading.isSame { readings.append(reading) }
+    }
+    return readings
+  }
+
+  /// Reads all keys of other records, since everything was removed. Watchers stay.
+  mutating func readAll(of cache: inout RecordCache, _ epoch: UInt64) {
+    index = WatchIndex()
+    optimisticWatches = []
+    forgetEnded()
+    for id in watches.keys.sorted() { _ = try? read(id, of: &cache, epoch) }
+  }
+
+  // MARK: Forgetting
+
+  /// What all values together depend on that somebody keeps.
+  mutating func dependencies() -> RecordDependencies {
+    forgetEnded()
+    return index.dependencies
+  }
+
+  private mutating func forgetEnded() {
+    for id in ended.withLock({ exchange(&$0, with: []) }) where watches[id]?.lease == nil {
+      index.unwatch(id)
+      optimisticWatches.remove(id)
+      if let watch = watches.removeValue(forKey: id) { ids[watch.key] = nil }
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Whether they are the same, at the speed of the system's comparison.
+  fileprivate func hasBytes(of other: [UInt8]) -> Bool {
+    count == other.count
+      && withUnsafeBytes { own in
+        other.withUnsafeBytes { others in
+          guard let start = own.baseAddress, let othersStart = others.baseAddress else { return true }
+          return memcmp(start, othersStart, own.count) == 0
+        }
+      }
+  }
+}
