@@ -492,3 +492,15 @@ final class HTTP2Connection: HTTPConnection {
       }
   }
 }
+
+extension HTTP2RequestHead {
+  /// Takes the request of an exchange: one with a channel is a CONNECT to WebSocket.
+  fileprivate init(_ exchange: SocketExchange) {
+    if exchange.channel == nil {
+      self.init(exchange.request, defaults: exchange.defaults)
+    } else {
+      self.init(connecting: "websocket", to: exchange.request.target, headers: exchange.request.headers)
+      defaults = exchange.defaults
+    }
+  }
+}

@@ -38,16 +38,6 @@ struct HTTP2RequestHead {
     self.headers = headers
   }
 
-  /// Takes the request of an exchange: one with a channel is a CONNECT to WebSocket.
-  init(_ exchange: SocketExchange) {
-    if exchange.channel == nil {
-      self.init(exchange.request, defaults: exchange.defaults)
-    } else {
-      self.init(connecting: "websocket", to: exchange.request.target, headers: exchange.request.headers)
-      defaults = exchange.defaults
-    }
-  }
-
   var isHead: Bool { method == "HEAD" }
   var isConnect: Bool { method == "CONNECT" }
 
