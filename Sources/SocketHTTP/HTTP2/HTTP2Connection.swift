@@ -131,10 +131,11 @@ final class HTTP2Connection: HTTPConnection {
     guard ending == nil, writeError == nil, crowded.count < mostCrowded,
       exchange.channel == nil || allowsConnectProtocol
     else { return refuse(exchange) }
-    if !crowded.isEmpty || !open(exchange, head, at: now, whenReady: whenReady) {
-      exchange.recordActivity(at: now)
-      crowded.append((exchange, whenReady))
-    }
+    if crowded.isEmpty, open(exchange, head, at: now, whenReady: whenReady) { return }
+    // Another protocol can have a connection of its own.
+    if exchange.channel != nil { return refuse(exchange) }
+    exchange.recordActivity(at: now)
+    crowded.append((exchange, whenReady))
   }
 
   /// How many exchanges may wait for room: those that the server takes besides those that are open. While it takes none at

@@ -13,10 +13,14 @@ import SystemBase
 final class StreamChannel: ByteChannel, Sendable {
   private struct State {
     var head: HTTPResponseHead?
-    /// What has arrived, how much of its first piece was read, and what to call with the number of bytes that were.
+    /// What has arrived, how much of its first piece was read, how much of all was not, and what to call with the number of
+    /// bytes that were.
     var received = Fifo<Data>()
     var offset = 0
+    var unread = 0
     var whenTaken: (@Sendable (Int) -> Void)?
+    /// Whether nobody reads any more.
+    var isClosed = false
     /// What is read behind all that has arrived, once nothing more will: the end, or an error.
     var end: ReadOutcome?
 
@@ -64,10 +68,15 @@ final class StreamChannel: ByteChannel, Sendable {
     return bytes
   }
 
-  /// Takes parts of the response; `whenTaken` is called with the number of bytes that were read, if that is of interest.
+  /// Takes parts of the response; `whenTaken` is called with the number of bytes that were read, of these and of those
+  /// before. It may keep the exchange, and with it this, so it goes with ``close()``.
   func receive(_ parts: [HTTPResponsePart], whenTaken: (@Sendable (Int) -> Void)? = nil) {
-    state.withLock { state in
-      state.whenTaken = whenTaken
+    let dropped = state.withLock { state -> Int in
+      let count = parts.reduce(0) { if case .body(let piece) = $1 { $0 + piece.count } else { $0 } }
+      if state.isClosed { return count }
+      // The last parts come without one, and others may still be to be read.
+      if let whenTaken { state.whenTaken = whenTaken }
+      state.unread += count
       for part in parts {
         switch part {
         case .head(let head): state.head = head
@@ -75,7 +84,9 @@ final class StreamChannel: ByteChannel, Sendable {
         case .trailers: break
         }
       }
+      return 0
     }
+    if dropped > 0 { whenTaken?(dropped) }
     wake(isReadable: true)
   }
 
@@ -115,6 +126,7 @@ final class StreamChannel: ByteChannel, Sendable {
             from: UnsafeRawBufferPointer(rebasing: bytes[state.offset..<state.offset + taken]))
         }
         count += taken
+        state.unread -= taken
         state.offset += taken
         guard state.offset == piece.count else { break }
         _ = state.received.popFirst()
@@ -147,8 +159,16 @@ final class StreamChannel: ByteChannel, Sendable {
 
   func flush() -> StepOutcome { .done }
 
-  /// The stream is the exchange's: who has made that ends it.
-  func close() {}
+  /// Drops what nobody will read, for which the server gets its window back. What was written is still sent: the stream is
+  /// the exchange's, and who has made that ends it.
+  func close() {
+    let (unread, whenTaken) = state.withLock { state in
+      state.isClosed = true
+      state.received = Fifo()
+      return (exchange(&state.unread, with: 0), state.whenTaken.take())
+    }
+    if unread > 0 { whenTaken?(unread) }
+  }
 
   var hasEnded: Bool { state.withLock { $0.end != nil } }
 

@@ -196,6 +196,7 @@ extension WebSocketSession {
   /// Ends the exchange of the stream, if there is one: behind what was written last.
   private func leaveStream() {
     guard let engine, let exchange = exchange.take() else { return }
+    exchange.channel?.close()
     loop?.submit { if exchange.stop() { engine.cancel(exchange) } }
   }
 

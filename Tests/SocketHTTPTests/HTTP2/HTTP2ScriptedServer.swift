@@ -62,6 +62,8 @@ final class HTTP2ScriptedConnection {
   private let socket: Descriptor
   private var bytes: [UInt8] = []
   private var frames: ArraySlice<HTTP2ClientFrame> = []
+  /// How many bytes the client has added to the connection's window.
+  private(set) var given = 0
 
   /// Reads the client's preface, and sends settings that limit nothing.
   init(_ socket: Descriptor, number: Int) throws {
@@ -78,16 +80,30 @@ final class HTTP2ScriptedConnection {
   /// The next frame that is about a request. Settings and pings are answered.
   func readFrame() throws -> HTTP2ClientFrame {
     while true {
-      while let frame = frames.popFirst() {
-        switch frame.type {
-        case 4: if frame.flags == 0 { try send(HTTP2ServerFrame.acknowledgement) }
-        case 6: if frame.flags == 0 { try send(HTTP2ServerFrame.frame(6, 1, 0, frame.payload)) }
-        case 8: break
-        default: return frame
-        }
+      let frame = try next()
+      switch frame.type {
+      case 4: if frame.flags == 0 { try send(HTTP2ServerFrame.acknowledgement) }
+      case 6: if frame.flags == 0 { try send(HTTP2ServerFrame.frame(6, 1, 0, frame.payload)) }
+      case 8: if frame.stream == 0 { given += Int(frame.number) }
+      default: return frame
       }
+    }
+  }
+
+  private func next() throws -> HTTP2ClientFrame {
+    while true {
+      if let frame = frames.popFirst() { return frame }
       try receive()
       frames = HTTP2ClientFrame.take(from: &bytes)[...]
+    }
+  }
+
+  /// Waits until the client has read all that was sent until now; drops what it sends meanwhile.
+  func waitUntilRead() throws {
+    try send(HTTP2ServerFrame.ping(7))
+    while true {
+      let frame = try next()
+      if frame.type == HTTP2FrameType.ping, frame.flags == 1 { return }
     }
   }
 

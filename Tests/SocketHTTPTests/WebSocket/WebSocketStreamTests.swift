@@ -237,4 +237,101 @@ import Testing
     first.dispose()
     second.dispose()
   }
+
+  // MARK: - What is left behind
+
+  private struct Reference: Sendable { weak var engine: SocketEngine? }
+
+  @Test func `a connection that has ended keeps nothing of its transport`() async throws {
+    let reference = try await useOnce()
+    while reference.engine != nil {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
+  }
+
+  private func useOnce() async throws -> Reference {
+    let server = try await Server()
+    let reference = Reference(engine: server.transport.engine)
+    let log = try server.connect()
+    let connection = try await log.opened()
+    #expect(connection.head.status == 200)
+    try connection.close()
+    _ = try await log.ended()
+    await server.transport.shutdown()
+    return reference
+  }
+
+  /// As servers do that are done with a stream (RFC 9113, section 8.1).
+  @Test func `what was read behind the end of a stream is given back, also if the server has reset it`() async throws {
+    let (count, messages, size) = (10, 100, 4000)
+    let sent = Monitor(0)
+    let server = try HTTP2ScriptedServer { connection in
+      try connection.send(HTTP2ServerFrame.settings([(HTTP2Setting.enableConnectProtocol, 1)]))
+      try connection.send(HTTP2ServerFrame.head(connection.readRequest(), isEnd: true))
+      let message = [0x82, 126, UInt8(size >> 8), UInt8(size & 0xFF)] + [UInt8](repeating: 7, count: size)
+      for _ in 0..<count {
+        let stream = try connection.readHead()
+        try connection.send(HTTP2ServerFrame.head(stream))
+        for _ in 0..<messages { try connection.send(HTTP2ServerFrame.data(stream, message)) }
+        try connection.send(
+          HTTP2ServerFrame.data(stream, [0x88, 2, 3, 232], isEnd: true) + HTTP2ServerFrame.reset(stream, 0))
+        sent.update { $0 += 1 }
+      }
+      let given = connection.given
+      while true {
+        let stream = try connection.readHead()
+        let more = HTTP2ServerFrame.data(stream, "\(connection.given - given)", isEnd: true)
+        try connection.send(HTTP2ServerFrame.head(stream) + more)
+      }
+    }
+    let transport = server.transport()
+    func given() async throws -> Int {
+      Int(String(decoding: try await transport.response(to: server.request()).body, as: UTF8.self)) ?? 0
+    }
+    _ = try await transport.response(to: server.request())
+    let mayRead = DispatchSemaphore(value: 0)
+    let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/"))
+    var request = try WebSocketRequest(url: url)
+    request.limits.undelivered = 1
+    let logs = (0..<count).map { [request] _ in
+      WebSocketLog(transport.connect(request)) { entry in
+        guard case .message = entry else { return }
+        mayRead.wait()
+        mayRead.signal()
+      }
+    }
+    try await sent.wait(for: "what the server sends") { $0 == count }
+    // What it has sent before has arrived.
+    _ = try await given()
+    mayRead.signal()
+    for log in logs {
+      #expect(try await log.ended().count == messages + 3)
+    }
+    while try await given() < count * messages * size / 2 {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
+  }
+
+  @Test func `a connection is one of its own where the server takes no streams for now`() async throws {
+    let (count, isLowered) = (Monitor(0), Monitor(false))
+    let server = try HTTP2ScriptedServer { connection in
+      count.update { $0 += 1 }
+      guard connection.number == 1 else { return }
+      try connection.send(HTTP2ServerFrame.settings([(HTTP2Setting.enableConnectProtocol, 1)]))
+      try connection.send(HTTP2ServerFrame.head(connection.readRequest(), isEnd: true))
+      try connection.send(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 0)]))
+      try connection.waitUntilRead()
+      isLowered.update { $0 = true }
+      _ = try connection.readRequest()
+    }
+    let transport = server.transport()
+    _ = try await transport.response(to: server.request())
+    try await isLowered.wait(for: "the limit") { $0 }
+    let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/"))
+    let log = WebSocketLog(transport.connect(try WebSocketRequest(url: url)))
+    _ = try await log.ended()
+    #expect(count.value == 2)
+  }
 }
