@@ -488,7 +488,11 @@ extension WebSocketSession {
     stopTimer()
     for timer in [heartbeatTimer, pauseTimer].compactMap(\.self) { loop?.cancel(timer) }
     (heartbeatTimer, pauseTimer) = (nil, nil)
-    let closed = output.withLock { $0.take() }
+    let closed = output.withLock { output in
+      // The server may have ended its side before the observer got to its close.
+      _ = output?.closeIfPending()
+      return output.take()
+    }
     closed?.channel.close()
     if let socket { loop?.close(socket.socket, socket.token) }
     socket = nil

@@ -106,6 +106,25 @@ import Testing
     try await server.counts.wait(for: "the end") { $0.over == 1 }
   }
 
+  @Test func `the server's close is answered, also if its end comes with it`() async throws {
+    let answers = Monitor<[WebSocketPeer.Frame]>([])
+    let server = try WebSocketPeerServer { peer in
+      let head = try peer.readHead()
+      try peer.send(WebSocketPeer.acceptance(of: head) + ServerFrame.text("last") + ServerFrame.close(1000))
+      shutdown(peer.socket.number, Int32(SHUT_WR))
+      let frame = try peer.readFrame()
+      answers.update { $0.append(frame) }
+    }
+    let transport = SocketTransport()
+    let count = 20
+    for _ in 0..<count {
+      let log = WebSocketLog(transport.connect(try server.request()))
+      #expect(try await log.ended() == [.opened(nil), .text("last"), .closed(.normal), .completed])
+    }
+    try await server.counts.wait(for: "the ends") { $0.over == count }
+    #expect(answers.value == [WebSocketPeer.Frame](repeating: .close(1000), count: count))
+  }
+
   @Test(arguments: WebSocketWay.allCases)
   func `a server that does not answer a close is dropped in time`(way: WebSocketWay) async throws {
     let server = try WebSocketPeerServer { peer in
