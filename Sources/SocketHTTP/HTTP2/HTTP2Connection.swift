@@ -44,9 +44,11 @@ final class HTTP2Connection: HTTPConnection {
   @exclusivity(unchecked) private var carried = StreamList<Carried>()
   /// The streams of exchanges of which parts were delivered: their observers have yet to take bytes of them.
   @exclusivity(unchecked) private(set) var delivered: [ObjectIdentifier: UInt32] = [:]
-  /// The streams of which something of the request's body is still to be sent, and those among them that read an upload.
+  /// The streams of which something of the request's body is still to be sent, and those that read an upload, or a tunnel.
   @exclusivity(unchecked) private var sending: [UInt32] = []
   @exclusivity(unchecked) private var uploading: [UInt32] = []
+  /// The streams of tunnels in which there is more to send than was found: each is asked only then.
+  private let filled = Locked<[UInt32]>([])
   /// The streams that have parts, and whether nothing more has arrived, so that they are not to be collected any longer.
   @exclusivity(unchecked) private var ready = Fifo<UInt32>()
   @exclusivity(unchecked) private var isAllRead = false
@@ -168,7 +170,10 @@ final class HTTP2Connection: HTTPConnection {
     exchange.recordActivity(at: now)
     guard hasBody else { return true }
     if let channel {
-      channel.begin(whenReady: whenReady)
+      channel.begin { [filled] in
+        filled.withLock { $0.append(stream) }
+        whenReady?()
+      }
       uploading.append(stream)
       return true
     }
@@ -208,6 +213,7 @@ final class HTTP2Connection: HTTPConnection {
   func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome? {
     if !crowded.isEmpty { openCrowded() }
     if writeError != nil { return .blocked }
+    uploading += filled.withLock { exchange(&$0, with: []) }
     for stream in uploading { readUpload(of: stream) }
     return machine.withOutput { body($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
   }
@@ -217,9 +223,8 @@ final class HTTP2Connection: HTTPConnection {
     guard let index = carried.index(of: stream) else { return finishUpload(of: stream) }
     let exchange = carried[index].exchange
     if let channel = exchange.channel {
-      while let progress = machine.progress(of: stream), progress.queued < Self.uploadAhead,
-        let bytes = channel.takeUnsent()
-      {
+      while let progress = machine.progress(of: stream), progress.queued < Self.uploadAhead {
+        guard let bytes = channel.takeUnsent() else { return finishUpload(of: stream) }
         machine.send(bytes, on: stream, isEnd: false)
       }
       return

@@ -53,7 +53,7 @@ final class StreamChannel: ByteChannel, Sendable {
   // MARK: - For the connection
 
   /// Records that the stream is open; `whenReady` is called, on any thread, once there is more to send than was found.
-  func begin(whenReady: (@Sendable () -> Void)?) {
+  func begin(whenReady: @escaping @Sendable () -> Void) {
     state.withLock { $0.whenReady = whenReady }
   }
 
