@@ -16,7 +16,7 @@ import SystemBase
 /// if there is no room, a busy route gives up a connection to the one whose turn it is; see ``Group/turn``.
 ///
 /// A connection that is full, with nothing but streams, which may take for ever, takes no place of those that requests wait
-/// for: streams have a limit of their own.
+/// for: streams have a limit of their own. One that has room beside its streams is made full when another route has to wait.
 ///
 /// Each call takes time O(log n) for each connection that it opens or closes, however many routes, connections and
 /// exchanges there are.
@@ -69,6 +69,8 @@ struct ConnectionPool<
   var groupsInNeed = Heap<Group>()
   /// The connections that are idle, and some that were, in the order of their `due`.
   var idleMembers = Heap<Member>()
+  /// The connections that carry only streams and have room, and some that did.
+  var streamingMembers: [ObjectIdentifier: Member] = [:]
   /// The room for all routes together.
   var room: Room
   /// The groups whose own room is short, and some whose was.
@@ -105,7 +107,10 @@ struct ConnectionPool<
     let group = group(of: route)
     if let member = group.withRoom(usedSince: oldestUse) {
       give(member, to: exchange, isStream: isStream)
-      if isStream { reviewPlace(of: member, &effects) }
+      if isStream {
+        reviewPlace(of: member, &effects)
+        noteStreaming(member, &effects)
+      }
       if group.waitingCount > 0 { review(group) }
       return member.connection
     }
@@ -131,6 +136,7 @@ struct ConnectionPool<
     else { return nil }
     give(member, to: exchange, isStream: true)
     reviewPlace(of: member, &effects)
+    noteStreaming(member, &effects)
     if group.waitingCount > 0 { review(group) }
     return member.connection
   }
@@ -144,6 +150,7 @@ struct ConnectionPool<
     places[ObjectIdentifier(exchange)] = .connected(member, isStream: true)
     count(streams: 1, on: member)
     reviewPlace(of: member, &effects)
+    noteStreaming(member, &effects)
     return true
   }
 
@@ -262,6 +269,14 @@ struct ConnectionPool<
       if mustMakeRoom(member) { member.limit = 0 }
       settle(member, &effects)
     }
+  }
+
+  /// Records until when a connection may be idle, if it is: one of its exchanges was cancelled, which says nothing of whether
+  /// it works.
+  mutating func keepIdle(_ connection: Connection, until end: Instant) {
+    guard let member = member(of: connection) else { return }
+    member.idleEnd = end
+    if case .idle = member.phase { beIdle(member) }
   }
 
   /// Records how many exchanges a connection carries at a time from now on, at most. With 0, that is final: it is closed
@@ -385,6 +400,7 @@ struct ConnectionPool<
     }
     if !member.exchanges.isEmpty {
       group.move(member, to: member.hasRoom ? .spare : .full)
+      noteStreaming(member, &effects)
     } else if member.limit == 0 {
       close(member, &effects)
     } else {
@@ -413,21 +429,8 @@ struct ConnectionPool<
       member.limit = 0
     }
     guard member.mayBeExempt, !member.isExempt else { return }
-    member.isExempt = true
-    group.connectionCount -= 1
-    group.exemptCount += 1
-    exemptCount += 1
-    review(group)
+    exempt(member)
     openConnections(&effects)
-  }
-
-  /// Takes a place again, if the connection took none.
-  mutating func takePlace(_ member: Member) {
-    guard member.isExempt else { return }
-    member.isExempt = false
-    member.group.connectionCount += 1
-    member.group.exemptCount -= 1
-    exemptCount -= 1
   }
 
   private mutating func close(_ member: Member, _ effects: inout Effects) {

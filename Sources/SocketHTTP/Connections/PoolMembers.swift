@@ -53,8 +53,10 @@ extension ConnectionPool {
 
     var hasRoom: Bool { exchanges.count < limit }
 
+    var hasOnlyStreams: Bool { streams > 0 && streams == exchanges.count }
+
     /// Whether it carries only streams, and takes nothing else.
-    var mayBeExempt: Bool { streams > 0 && streams == exchanges.count && !hasRoom }
+    var mayBeExempt: Bool { hasOnlyStreams && !hasRoom }
 
     func add(_ exchange: Exchange) { exchanges.append(exchange) }
 

@@ -5,15 +5,22 @@ import SystemBase
 // Which routes get the available connections.
 
 extension ConnectionPool {
-  /// Opens a connection for each waiting exchange for which none is being opened, as long as there is room or an idle
-  /// connection that can make room.
+  /// Opens a connection for each waiting exchange for which none is being opened, as long as there is room or a connection
+  /// that can make room: one that is idle, or one of another route that carries only streams, and then takes nothing else.
   mutating func openConnections(_ effects: inout Effects) {
     while let group = groupsInNeed.first {
       let isFull = group.connectionCount >= group.room.size
       if isFull || connectionCount >= room.size {
-        guard let idle = isFull ? group.idle.first : firstToExpire() else { return }
-        effects.closing.append(idle.connection)
-        drop(idle)
+        if let idle = isFull ? group.idle.first : firstToExpire() {
+          effects.closing.append(idle.connection)
+          drop(idle)
+        } else if !isFull, let member = takeStreaming() {
+          member.limit = 0
+          member.group.move(member, to: .full)
+          exempt(member)
+        } else {
+          return
+        }
       }
       let member = Member(makeConnection(group.route), group)
       members[ObjectIdentifier(member.connection)] = member
@@ -44,6 +51,40 @@ extension ConnectionPool {
     groupsInNeed.insert(group)
   }
 
+  /// Takes note of a member that carries only streams, which may take for ever, but has room: it can make room for others.
+  mutating func noteStreaming(_ member: Member, _ effects: inout Effects) {
+    guard member.hasOnlyStreams, member.hasRoom else { return }
+    streamingMembers[ObjectIdentifier(member.connection)] = member
+    openConnections(&effects)
+  }
+
+  /// Removes and returns one that was noted, and still is so.
+  private mutating func takeStreaming() -> Member? {
+    while let (id, member) = streamingMembers.first {
+      streamingMembers[id] = nil
+      if member.hasOnlyStreams, member.hasRoom { return member }
+    }
+    return nil
+  }
+
+  /// Frees the place of a connection.
+  mutating func exempt(_ member: Member) {
+    member.isExempt = true
+    member.group.connectionCount -= 1
+    member.group.exemptCount += 1
+    exemptCount += 1
+    review(member.group)
+  }
+
+  /// Takes a place again, if the connection took none.
+  mutating func takePlace(_ member: Member) {
+    guard member.isExempt else { return }
+    member.isExempt = false
+    member.group.connectionCount += 1
+    member.group.exemptCount -= 1
+    exemptCount -= 1
+  }
+
   /// Takes a member out of everything that it is in.
   mutating func drop(_ member: Member) {
     let group = member.group
@@ -51,6 +92,7 @@ extension ConnectionPool {
     lastMember = nil
     group.move(member, to: .full)
     idleMembers.remove(member)
+    streamingMembers[ObjectIdentifier(member.connection)] = nil
     takePlace(member)
     group.connectionCount -= 1
     review(group)

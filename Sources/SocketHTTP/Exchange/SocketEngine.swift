@@ -255,13 +255,32 @@ final class SocketEngine: Sendable {
   /// of others do comes later.
   func perform(_ effects: Pool.Effects, on loop: EventLoop) {
     // Only on the loop's thread; what they leave is for others.
-    for (exchange, connection) in effects.cancelling { connection.cancel(exchange) }
+    for (exchange, connection) in effects.cancelling {
+      connection.cancel(exchange)
+      didCancel(on: connection, loop)
+    }
     for (exchange, connection) in effects.starting { start(exchange, on: connection, loop) }
     guard !effects.opening.isEmpty || !effects.closing.isEmpty else { return }
     loop.submit { [self] in
       for connection in effects.closing { connection.close() }
       for connection in effects.opening { connection.open(by: self, on: loop) }
     }
+  }
+
+  /// A connection has lost an exchange to a cancellation, and may be idle now.
+  private func didCancel(on connection: Connection, _ loop: EventLoop) {
+    let until = idleUntil(nil, connection, from: .now)
+    var effects = Pool.Effects()
+    let scan = state.withLock { state -> Instant? in
+      guard let until else {
+        state.pool.setLimit(0, of: connection, &effects)
+        return nil
+      }
+      state.pool.keepIdle(connection, until: until)
+      return state.lowerNextScan(to: until) ? until : nil
+    }
+    if let scan { schedule(scan, on: loop) }
+    perform(effects, on: loop)
   }
 
   // MARK: - Callbacks from connections, on the loop's thread

@@ -15,12 +15,12 @@ import Testing
 
   /// A connection with this limit that carries these exchanges, which are fewer.
   private func connection(
-    _ limit: Int, _ route: String = "a", carrying exchanges: [Exchange], in pool: PoolDriver
+    _ limit: Int, _ route: String = "a", carrying exchanges: [Exchange], until end: Instant? = nil, in pool: PoolDriver
   ) throws -> PoolDriver.Connection {
-    #expect(pool.lease(exchanges[0], route, usedSince: end) == nil)
+    #expect(pool.lease(exchanges[0], route, usedSince: self.end) == nil)
     let connection = try #require(pool.takeOpening())
     pool.setLimit(limit, of: connection)
-    #expect(pool.makeAvailable(connection, until: end) === exchanges[0])
+    #expect(pool.makeAvailable(connection, until: end ?? self.end) === exchanges[0])
     for exchange in exchanges.dropFirst() { #expect(pool.lease(exchange, route) === connection) }
     pool.effects = PoolDriver.Pool.Effects()
     return connection
@@ -278,6 +278,35 @@ import Testing
     #expect(pool.effects.closing.first === connection)
   }
 
+  @Test(arguments: [false, true])
+  func `a connection with room beside its streams takes no more once another route waits`(waitsFirst: Bool) throws {
+    let pool = PoolDriver(perRoute: 1, total: 1, streams: 8)
+    let (stream, other) = (Exchange(), Exchange())
+    let connection = try connection(8, carrying: [stream], in: pool)
+    if waitsFirst { #expect(pool.lease(other, "b") == nil) }
+    #expect(pool.effects.opening.isEmpty)
+    #expect(pool.becomeStream(stream))
+    if !waitsFirst { #expect(pool.lease(other, "b") == nil) }
+    #expect(try pool.makeAvailable(#require(pool.takeOpening()), until: end) === other)
+    #expect(pool.counts == .init(busy: 1, streams: 1))
+    #expect(pool.lease(Exchange(), "a") == nil, "it takes no more")
+    #expect(pool.finish(stream, on: connection))
+    #expect(pool.makeAvailable(connection, until: end) == nil)
+    #expect(pool.effects.closing.first === connection)
+  }
+
+  @Test func `a connection whose exchange was cancelled is idle for as long as is then said`() throws {
+    let pool = PoolDriver()
+    let kept = exchanges(1)
+    let connection = try connection(8, carrying: kept, until: Instant(nanoseconds: 10), in: pool)
+    #expect(pool.cancel(kept[0]))
+    pool.keepIdle(connection, until: Instant(nanoseconds: 30))
+    #expect(pool.removeExpired(at: Instant(nanoseconds: 20)) == Instant(nanoseconds: 30))
+    #expect(pool.counts == .init(idle: 1))
+    #expect(pool.removeExpired(at: Instant(nanoseconds: 30)) == nil)
+    #expect(pool.isEmpty)
+  }
+
   // MARK: - A model
 
   private struct Carrier {
@@ -394,7 +423,7 @@ import Testing
         #expect(!own.contains { $0.isOpen && !$0.isFull })
         // Another one is being opened, or there is no room for it.
         let isOpening = own.contains { !$0.isOpen }
-        let isFull = placed.count == total && !placed.contains { $0.isOpen && $0.exchanges.isEmpty }
+        let isFull = placed.count == total && !placed.contains { $0.isOpen && !$0.exchanges.values.contains(false) }
         #expect(isOpening || own.count == perRoute || isFull)
       }
     }

@@ -70,6 +70,7 @@ final class PoolDriver {
     pool.makeAvailable(connection, at: now, until: until, &effects)
     return effects.starting.dropFirst(before).first?.exchange
   }
+  func keepIdle(_ connection: Connection, until end: Instant) { pool.keepIdle(connection, until: end) }
   func limit(of connection: ObjectIdentifier) -> Int? { pool.members[connection]?.limit }
   func setLimit(_ limit: Int, of connection: Connection) { pool.setLimit(limit, of: connection, &effects) }
 }

@@ -39,6 +39,21 @@ import Testing
     #expect(log.entries.value == [.failed(.connectionLost)])
   }
 
+  @Test func `a connection whose last exchange was cancelled is idle for no longer than others`() async throws {
+    let server = try await PythonHTTP2Server()
+    let transport = server.transport { $0.idleTime = .milliseconds(50) }
+    // Without deadlines, whose checks look at idle connections, too.
+    let timeouts = HTTPTimeouts(connect: nil, idle: nil, total: nil)
+    let log = ExchangeLog(transport.send(try server.request("/events?count=10000", timeouts: timeouts)))
+    // One comes each 10 ms, so that the time in which it might have been idle is over.
+    try await log.entries.wait(for: "events") { $0.count > 20 }
+    log.subscription.dispose()
+    while transport.statistics().total.connections > 0 {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
+  }
+
   @Test func `responses that came before the end of the connection count, whatever begins meanwhile`() async throws {
     let count = 400
     let mayRespond = DispatchSemaphore(value: 0)

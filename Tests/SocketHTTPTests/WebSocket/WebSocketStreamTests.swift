@@ -238,6 +238,70 @@ import Testing
     second.dispose()
   }
 
+  @Test func `messages of many threads go through a small window, whole and in order`() async throws {
+    let server = try await Server("--window", "1000")
+    let log = try server.connect()
+    let connection = try await log.opened()
+    let (senders, sizes) = (0..<8, (0..<25).map { [1, 100, 5000, 70_000][$0 % 4] })
+    try await withThrowingTaskGroup { group in
+      for sender in senders {
+        group.addTask {
+          for (round, size) in sizes.enumerated() {
+            try connection.send("\(sender)-\(round)-" + String(repeating: "x", count: size))
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    // Before them come its opening and a text that says what was asked for.
+    try await log.entries.wait(for: "the echoes") { $0.count == 2 + senders.count * sizes.count }
+    let echoes = log.texts.dropFirst().map { $0.split(separator: "-") }
+    for sender in senders {
+      let own = echoes.filter { $0[0] == "\(sender)" }
+      #expect(own.map { $0[1] } == sizes.indices.map { "\($0)" })
+      #expect(own.map { $0[2].count } == sizes)
+    }
+    try connection.close()
+    #expect(try await log.ended().suffix(2) == [.closed(.normal), .completed])
+  }
+
+  @Test func `a connection makes room for another server's requests`() async throws {
+    let (server, other) = try await (PythonHTTP2Server(), PythonHTTP2Server())
+    let transport = server.transport { $0.maximumConnections = 1 }
+    _ = try await transport.response(to: server.request("/size?count=3"))
+    let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/websocket"))
+    let log = WebSocketLog(transport.connect(try WebSocketRequest(url: url)))
+    _ = try await log.opened()
+    for server in [other, server, other] {
+      #expect(try await transport.response(to: server.request("/size?count=3")).body.count == 3)
+    }
+    log.dispose()
+  }
+
+  @Test func `the server's close is answered, also if its end comes with it`() async throws {
+    let answer = Monitor<[UInt8]>([])
+    let server = try HTTP2ScriptedServer { connection in
+      guard connection.number == 1 else { return }
+      try connection.send(HTTP2ServerFrame.settings([(HTTP2Setting.enableConnectProtocol, 1)]))
+      try connection.send(HTTP2ServerFrame.head(connection.readRequest(), isEnd: true))
+      let stream = try connection.readHead()
+      let message: [UInt8] = [0x81, 1, 65]
+      let close: [UInt8] = [0x88, 2, 3, 232]
+      try connection.send(
+        HTTP2ServerFrame.head(stream) + HTTP2ServerFrame.data(stream, message + close, isEnd: true))
+      while true {
+        let frame = try connection.readFrame()
+        if frame.type == HTTP2FrameType.data { answer.update { $0 += frame.payload } }
+      }
+    }
+    let transport = server.transport()
+    _ = try await transport.response(to: server.request())
+    let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/"))
+    let log = WebSocketLog(transport.connect(try WebSocketRequest(url: url)))
+    #expect(try await log.ended().suffix(2) == [.closed(.normal), .completed])
+    try await answer.wait(for: "the client's close") { $0.first == 0x88 && $0.count == 8 }
+  }
+
   // MARK: - What is left behind
 
   private struct Reference: Sendable { weak var engine: SocketEngine? }
