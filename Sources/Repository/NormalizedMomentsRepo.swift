@@ -28,14 +28,15 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
   ///   - store: Has the account's timelines, in memory or in a folder; its schema is `RecordSchema.moments`, or
   ///     that of the whole server.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
-  ///   - withLikes: Whether likes are requested; read for each request.
+  ///   - withLikes: Whether likes are requested; read for each request but that of a like, whose response always has
+  ///     them.
   public init(
     _ store: NormalizedStore, outbox: LikeOutbox? = nil, withLikes: @escaping @Sendable () -> Bool = { true }
   ) {
     (self.store, self.outbox, self.withLikes) = (store, outbox, withLikes)
     if let outbox {
       store.show(outbox) { like in
-        .of(UpdateLike(like, withLikes: withLikes()), optimisticResponse: [:], updates: like.shown)
+        .of(UpdateLike(like), optimisticResponse: [:], updates: like.shown)
       }
     }
   }
@@ -98,7 +99,7 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
     let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID)
     if let outbox { return outbox.submit(like).map { try $0.data.whole } }
     return .deferred {
-      store.mutate(UpdateLike(like, withLikes: withLikes()), optimisticResponse: [:], updates: like.shown)
+      store.mutate(UpdateLike(like), optimisticResponse: [:], updates: like.shown)
         .map { try $0.whole }
     }
   }
@@ -160,14 +161,12 @@ extension Outbox where Mutation == MomentLike, Response == NormalizedResponse<Li
   ///   - partition: Identifies the account: a user's id together with an endpoint, for example.
   ///   - client: Sends the likes.
   ///   - schema: That of the store which shows the likes.
-  ///   - withLikes: Whether likes are requested; read for each request.
   /// - Throws: ``FileError`` if the folder cannot be created or read.
   public convenience init(
-    folder: URL, partition: String, client: APIClient, schema: RecordSchema = .moments,
-    withLikes: @escaping @Sendable () -> Bool = { true }
+    folder: URL, partition: String, client: APIClient, schema: RecordSchema = .moments
   ) throws {
     try self.init(folder: folder, partition: partition, isIdempotent: { _ in true }) { like, key in
-      UpdateLike(like, withLikes: withLikes(), idempotencyKey: key).post(on: client, for: schema)
+      UpdateLike(like, idempotencyKey: key).post(on: client, for: schema)
     }
   }
 }
@@ -194,7 +193,8 @@ public struct LikedTimeline: JSONSelection, Decodable, Hashable, Sendable {
   }
 }
 
-/// The mutation of ``UpdateMomentLikeSession``, of which nothing is to be known in advance.
+/// The mutation of ``UpdateMomentLikeSession``, of which nothing is to be known in advance. It always requests likes, since
+/// its response takes the place of what was shown of them.
 private struct UpdateLike: GraphQLSession {
   typealias ResponseData = LikedTimeline
   static let query = UpdateMomentLikeSession.Session.query
@@ -202,10 +202,9 @@ private struct UpdateLike: GraphQLSession {
   var variables: UpdateMomentLikeSession.Session.Variables { session.variables }
   var idempotencyKey: String? { session.idempotencyKey }
 
-  init(_ like: MomentLike, withLikes: Bool, idempotencyKey: String? = nil) {
+  init(_ like: MomentLike, idempotencyKey: String? = nil) {
     session = UpdateMomentLikeSession.Session(
-      isLiked: like.isLiked, momentID: like.momentID, userID: like.userID, withLikes: withLikes,
-      idempotencyKey: idempotencyKey)
+      isLiked: like.isLiked, momentID: like.momentID, userID: like.userID, idempotencyKey: idempotencyKey)
   }
 }
 

@@ -1,0 +1,127 @@
+import Foundation
+import GraphQLClient
+import HTTPClientCore
+import Models
+import StoresTestSupport
+import Streams
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import Repository
+@testable import Stores
+
+/// A repository on a normalised store, at a server that a test answers for.
+private struct World {
+  let server = QuietServer()
+  let withLikes = Mutable(true)
+  let store: NormalizedStore
+  let repo: NormalizedMomentsRepo
+  let outbox: NormalizedMomentsRepo.LikeOutbox?
+
+  init(in folder: TemporaryFolder? = nil) throws {
+    let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: server)
+    if let folder {
+      store = try NormalizedStore(
+        client, schema: .moments, folder: folder.url.appending(path: "records"), partition: "0")
+      outbox = try Outbox(folder: folder.url.appending(path: "outbox"), partition: "0", client: client)
+    } else {
+      (store, outbox) = (NormalizedStore(client, schema: .moments), nil)
+    }
+    repo = NormalizedMomentsRepo(store, outbox: outbox, withLikes: { [withLikes] in withLikes.value })
+  }
+
+  /// Brings the timeline of user 0.
+  func load(_ moments: JSONValue...) async throws {
+    let get = Recorder(repo.getMoments(userID: "0"))
+    server.last.data(timeline(moments, in: "getMomentsDetailsByUserID"))
+    try await get.waitForCompletion()
+  }
+
+  func like(_ userID: String, _ isLiked: Bool = true) -> Recorder<MomentsDetails> {
+    Recorder(repo.updateLike(isLiked: isLiked, momentID: "m", fromUserID: userID))
+  }
+
+  /// Answers the request of a like as the server does, that is, without likes if they were not requested.
+  func answer(_ request: QuietServer.Request, _ likers: [String], isLiked: Bool = false) {
+    let withLikes = request["variables"]?["withLikes"] == true
+    request.data(timeline([moment(likers, isLiked: isLiked, withLikes: withLikes)], in: "updateMomentLike"))
+  }
+
+  func wait(forRequests count: Int) async { while server.count < count { await Task.yield() } }
+
+  func close() async {
+    await outbox?.close()
+    await store.close()
+  }
+}
+
+extension MomentsDetails.Moment {
+  /// Its likers, and whether its timeline's owner is one.
+  fileprivate var hearts: String {
+    (isLiked == true ? "♥" : "") + (likes.map { $0.map(\.id).joined(separator: ",") } ?? "?")
+  }
+}
+
+private func user(_ id: String) -> JSONValue {
+  ["__typename": "UserDetails", "id": .string(id), "name": "name", "avatar": .string("avatar \(id)")]
+}
+
+/// The moment `m`, unless it has another id.
+private func moment(
+  _ likers: [String], isLiked: Bool = false, id: String = "m", author: String = "0", withLikes: Bool = true
+) -> JSONValue {
+  var moment: [String: JSONValue] = [
+    "__typename": "Moment", "id": .string(id), "userDetails": user(author), "type": "PHOTOS", "title": "title",
+    "url": .null, "photos": [], "createdDate": "1",
+  ]
+  if withLikes {
+    moment["isLiked"] = .bool(isLiked)
+    moment["likes"] = .array(likers.map(user))
+  }
+  return .object(moment)
+}
+
+private func timeline(_ moments: [JSONValue], in field: String) -> String {
+  var owner = user("0")
+  if case .object(var members) = owner {
+    members["backgroundImage"] = "image"
+    owner = .object(members)
+  }
+  return text([field: ["__typename": "MomentsDetails", "userDetails": owner, "moments": .array(moments)]])
+}
+
+private func text(_ data: JSONValue) -> String { (try? data.json()).map { String(decoding: $0, as: UTF8.self) } ?? "" }
+
+/// Likes of user 0's moment `m`.
+@Suite(.timeLimit(.minutes(1))) struct NormalizedLikeTests {
+  private let folder = TemporaryFolder()
+
+  // MARK: Without likes
+
+  @Test func `a like stays once the server has it, also if likes are not requested meanwhile`() async throws {
+    let world = try World()
+    try await world.load(moment(["1"]))
+    let watching = Recorder(world.repo.momentsDetails(userID: "0").map { $0.moments[0].hearts }.distinctUntilChanged())
+    world.withLikes.update { $0 = false }
+    let like = world.like("2")
+    world.answer(world.server.last, ["1", "2"])
+    #expect(like.isCompleted.value)
+    #expect(watching.take() == ["1", "1,2"])
+  }
+
+  @Test(arguments: [false, true])
+  func `a like that was in an outbox stays, also if likes are toggled while it is sent`(isLate: Bool) async throws {
+    let world = try World(in: folder)
+    try await world.load(moment(["1"]))
+    let watching = Recorder(world.repo.momentsDetails(userID: "0").map { $0.moments[0].hearts }.distinctUntilChanged())
+    world.withLikes.update { $0 = isLate }
+    let like = world.like("2")
+    await world.wait(forRequests: 2)
+    world.withLikes.update { $0 = !isLate }
+    world.answer(world.server.last, ["1", "2"])
+    try await like.waitForCompletion()
+    #expect(watching.take() == ["1", "1,2"])
+    await world.close()
+  }
+}
