@@ -230,6 +230,25 @@ private struct TimelineIDs: GraphQLSession {
   init(userID: String) { variables = Variables(userID: userID) }
 }
 
+/// Which moments the pages of a user's timeline have, from the first without a gap.
+private struct PageIDs: GraphQLSession {
+  struct Variables: Encodable, Hashable, Sendable { let userID: String }
+  struct ResponseData: Codable, Sendable {
+    struct Connection: Codable, Sendable { let edges: [Edge] }
+    struct Edge: Codable, Sendable { let node: Moment }
+    struct Moment: Codable, Sendable { let id: String }
+    let momentsConnection: Connection
+
+    func contains(_ id: String) -> Bool { momentsConnection.edges.contains { $0.node.id.isSame(as: id) } }
+  }
+  static let query: GraphQLDocument = """
+    query pageIDs($userID: ID!) { momentsConnection(userID: $userID) { edges { node { id } } } }
+    """
+  let variables: Variables
+
+  init(userID: String) { variables = Variables(userID: userID) }
+}
+
 private struct Likes: Codable, Sendable {
   struct Liker: Codable, Sendable {
     let id: String
@@ -251,6 +270,7 @@ extension MomentLike {
     guard response.isOptimistic else { return }
     var (isOwn, avatar) = (false, "")
     try edits.update(TimelineIDs(userID: userID)) { isOwn = $0.contains(momentID) }
+    try edits.update(PageIDs(userID: userID)) { isOwn = isOwn || $0.contains(momentID) }
     try edits.update(Avatar.self, Avatar.fragment, of: EntityID("UserDetails", id: userID)) { avatar = $0.avatar }
     try edits.update(Likes.self, Likes.fragment, of: EntityID("Moment", id: momentID)) { moment in
       if moment.likes.contains(where: { $0.id.isSame(as: userID) }) == isLiked { return }

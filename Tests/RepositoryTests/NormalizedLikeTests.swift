@@ -38,6 +38,15 @@ private struct World {
     try await get.waitForCompletion()
   }
 
+  /// A pager of the moments of user 0, with one page.
+  func loadPages(_ moments: JSONValue...) async throws -> ConnectionPager<MomentsDetails.Moment, String> {
+    let pages = repo.connection(userID: "0", size: 2)
+    pages.refresh()
+    server.last.data(page(moments))
+    while pages.state.items.isEmpty { await Task.yield() }
+    return pages
+  }
+
   func like(_ userID: String, _ isLiked: Bool = true) -> Recorder<MomentsDetails> {
     Recorder(repo.updateLike(isLiked: isLiked, momentID: "m", fromUserID: userID))
   }
@@ -49,6 +58,13 @@ private struct World {
   }
 
   func wait(forRequests count: Int) async { while server.count < count { await Task.yield() } }
+
+  /// The next request fails, and so waits in the outbox.
+  func leaveWaiting(_ like: Recorder<MomentsDetails>) async throws {
+    while server.requests.value.last?.name != "updateMomentLike" { await Task.yield() }
+    server.last.observer.onError(RequestError(.cannotConnect, "There is no network.", reached: .never))
+    try await like.waitForEnd()
+  }
 
   func close() async {
     await outbox?.close()
@@ -91,6 +107,18 @@ private func timeline(_ moments: [JSONValue], in field: String) -> String {
   return text([field: ["__typename": "MomentsDetails", "userDetails": owner, "moments": .array(moments)]])
 }
 
+private func page(_ moments: [JSONValue]) -> String {
+  let edges = moments.map { ["__typename": "MomentEdge", "cursor": "c", "node": $0] as JSONValue }
+  let info: JSONValue = [
+    "__typename": "PageInfo", "hasNextPage": false, "hasPreviousPage": false, "startCursor": "c", "endCursor": "c",
+  ]
+  return text([
+    "momentsConnection": [
+      "__typename": "MomentConnection", "totalCount": 1, "edges": .array(edges), "pageInfo": info,
+    ]
+  ])
+}
+
 private func text(_ data: JSONValue) -> String { (try? data.json()).map { String(decoding: $0, as: UTF8.self) } ?? "" }
 
 /// Likes of user 0's moment `m`.
@@ -122,6 +150,49 @@ private func text(_ data: JSONValue) -> String { (try? data.json()).map { String
     world.answer(world.server.last, ["1", "2"])
     try await like.waitForCompletion()
     #expect(watching.take() == ["1", "1,2"])
+    await world.close()
+  }
+
+  // MARK: In pages only
+
+  @Test func `an own like of a moment that is only in pages shows the heart`() async throws {
+    let world = try World()
+    let pages = try await world.loadPages(moment(["1"]))
+    let (own, other) = (world.like("0"), world.like("2"))
+    #expect(pages.state.items.map(\.hearts) == ["♥1,0,2"])
+    own.dispose()
+    #expect(pages.state.items.map(\.hearts) == ["1,2"])
+    _ = other
+  }
+
+  @Test func `an own like shows the heart in the timeline of who likes alone, also if others have written the moment`()
+    async throws
+  {
+    let world = try World()
+    let pages = try await world.loadPages(moment([], author: "1"))
+    let author = world.like("1")
+    #expect(pages.state.items.map(\.hearts) == ["1"])
+    let owner = world.like("0")
+    #expect(pages.state.items.map(\.hearts) == ["♥1,0"])
+    _ = (author, owner)
+  }
+
+  @Test func `an own like that waits shows the heart after a restart, with pages that were there, and that come later`()
+    async throws
+  {
+    let first = try World(in: folder)
+    _ = try await first.loadPages(moment(["1"]))
+    try await first.leaveWaiting(first.like("0"))
+    await first.close()
+    let world = try World(in: folder)
+    let pages = world.repo.connection(userID: "0", size: 2)
+    #expect(pages.state.items.map(\.hearts) == ["♥1,0"])
+    try await world.store.clear()
+    pages.refresh()
+    await world.wait(forRequests: 1)
+    world.server.last.data(page([moment(["2"])]))
+    while pages.state.items.isEmpty { await Task.yield() }
+    #expect(pages.state.items.map(\.hearts) == ["♥2,0"])
     await world.close()
   }
 }
