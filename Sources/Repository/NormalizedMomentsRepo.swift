@@ -95,6 +95,7 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
 
   /// Sets or removes a like. The change is shown at once wherever the moment is, and then as the server has it. With an
   /// outbox, this fails with ``OutboxError/queued(because:)`` if the like will be sent later; it is shown all the same.
+  /// If the timeline is cached already, it gets the moments that it has not, and keeps the others.
   public func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
     let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID)
     if let outbox { return outbox.submit(like).map { try $0.data.whole } }
@@ -175,15 +176,13 @@ extension Outbox where Mutation == MomentLike, Response == NormalizedResponse<Li
 
 /// The timeline with the moment whose like was set, as the server has answered; without one, as it is shown until then.
 public struct LikedTimeline: JSONSelection, Decodable, Hashable, Sendable {
-  private let updateMomentLike: MomentsDetails?
+  /// `nil` while it is what is shown until the server has answered.
+  fileprivate let updateMomentLike: MomentsDetails?
 
   /// Reads the data of a response.
   public init(selecting json: inout JSONReader) throws(JSONError) {
     updateMomentLike = try json.optionalValue("updateMomentLike")
   }
-
-  /// Whether it is what is shown until the server has answered.
-  fileprivate var isOptimistic: Bool { updateMomentLike == nil }
 
   fileprivate var whole: MomentsDetails {
     get throws {
@@ -212,7 +211,11 @@ private struct UpdateLike: GraphQLSession {
 private struct TimelineIDs: GraphQLSession {
   struct Variables: Encodable, Hashable, Sendable { let userID: String }
   struct ResponseData: Codable, Sendable {
-    struct Timeline: Codable, Sendable { var moments: [Moment] }
+    struct Timeline: Codable, Sendable {
+      let userDetails: User
+      var moments: [Moment]
+    }
+    struct User: Codable, Sendable { let id: String }
     struct Moment: Codable, Sendable { let id: String }
     var getMomentsDetailsByUserID: Timeline
 
@@ -223,7 +226,9 @@ private struct TimelineIDs: GraphQLSession {
     }
   }
   static let query: GraphQLDocument = """
-    query timelineIDs($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) { moments { id } } }
+    query timelineIDs($userID: ID!) {
+      getMomentsDetailsByUserID(userID: $userID) { userDetails { id } moments { id } }
+    }
     """
   let variables: Variables
 
@@ -265,9 +270,9 @@ private struct Avatar: Codable, Sendable {
 }
 
 extension MomentLike {
-  /// Shows the like until the server has answered, wherever the moment is.
+  /// Shows the like until the server has answered, wherever the moment is; then caches the timeline of the answer.
   fileprivate func shown(_ response: LikedTimeline, _ edits: NormalizedEdits) throws {
-    guard response.isOptimistic else { return }
+    if let timeline = response.updateMomentLike { return try edits.cache(timeline) }
     var (isOwn, avatar) = (false, "")
     try edits.update(TimelineIDs(userID: userID)) { isOwn = $0.contains(momentID) }
     try edits.update(PageIDs(userID: userID)) { isOwn = isOwn || $0.contains(momentID) }
@@ -278,6 +283,21 @@ extension MomentLike {
       if isLiked { moment.likes.append(Likes.Liker(id: userID, avatar: avatar)) }
       if isOwn { moment.isLiked = isLiked }
     }
+  }
+}
+
+extension NormalizedEdits {
+  /// Caches which moments a timeline has; what it says of them is there already. What is cached may be newer than the
+  /// answer, as after a photo was posted meanwhile, so that nothing is taken out of it.
+  fileprivate func cache(_ timeline: MomentsDetails) throws {
+    let ids = TimelineIDs(userID: timeline.userDetails.id)
+    let isCached = try update(ids) { cached in
+      for moment in timeline.moments.reversed() { cached.add(moment.id) }
+    }
+    if isCached { return }
+    let moments = timeline.moments.map { ["id": .string($0.id)] as JSONValue }
+    let user: JSONValue = ["id": .string(timeline.userDetails.id)]
+    try write(["getMomentsDetailsByUserID": ["userDetails": user, "moments": .array(moments)]], of: ids)
   }
 }
 

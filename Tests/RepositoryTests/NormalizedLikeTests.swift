@@ -57,6 +57,11 @@ private struct World {
     request.data(timeline([moment(likers, isLiked: isLiked, withLikes: withLikes)], in: "updateMomentLike"))
   }
 
+  /// The moments of the timeline that is cached.
+  var hearts: [String]? {
+    Recorder(repo.getMoments(userID: "0", policy: .cacheOnly)).elements.value.last?.value?.moments.map(\.hearts)
+  }
+
   func wait(forRequests count: Int) async { while server.count < count { await Task.yield() } }
 
   /// The next request fails, and so waits in the outbox.
@@ -194,5 +199,42 @@ private func text(_ data: JSONValue) -> String { (try? data.json()).map { String
     while pages.state.items.isEmpty { await Task.yield() }
     #expect(pages.state.items.map(\.hearts) == ["♥2,0"])
     await world.close()
+  }
+
+  // MARK: The timeline of the answer
+
+  @Test func `a like caches the timeline with the moment, and passes it on`() throws {
+    let world = try World()
+    let watching = Recorder(world.repo.momentsDetails(userID: "0").map { $0.moments.map(\.hearts) })
+    let like = world.like("0")
+    world.answer(world.server.last, ["0"], isLiked: true)
+    #expect(like.isCompleted.value)
+    #expect(watching.take() == [["♥0"]])
+    #expect(world.hearts == ["♥0"])
+  }
+
+  @Test func `a like brings moments that the cached timeline has not, and keeps those that came later`() async throws {
+    let world = try World()
+    try await world.load(moment([]))
+    let like = world.like("0")
+    let photo = GraphQLUpload(HTTPUpload(), fileName: "a.jpg", contentType: "image/jpeg")
+    let post = Recorder(world.repo.postPhoto(photo, title: "Snow", userID: "0", onProgress: nil))
+    world.server.last.data(text(["postPhoto": moment(["8"], id: "photo")]))
+    try await post.waitForCompletion()
+    let answered = timeline([moment(["9"], id: "new"), moment(["0"], isLiked: true)], in: "updateMomentLike")
+    world.server[1].data(answered)
+    #expect(like.isCompleted.value)
+    #expect(Set(world.hearts ?? []) == ["8", "9", "♥0"])
+    #expect(world.hearts?.count == 3)
+  }
+
+  @Test func `of two likes, the answer of the second is shown, also if that of the first comes later`() throws {
+    let world = try World()
+    let likes = [world.like("1"), world.like("2")]
+    world.answer(world.server[1], ["1", "2"])
+    #expect(world.hearts == ["1,2"])
+    world.answer(world.server[0], ["1"])
+    #expect(world.hearts == ["1,2"])
+    _ = likes
   }
 }
