@@ -38,7 +38,7 @@ extension NormalizedStore {
     .deferred { [self] in
       let key = try NormalizedKey(session, by: client.encoder)
       return stream(session, policy, context: context).polling(
-        every: interval, jitter, by: store.clock.scheduler, age: { [store] in store.peek(key)?.knownAge },
+        every: interval, jitter, by: store.clock.scheduler, age: { [self] in peek(key)?.knownAge },
         refresh: { [self] in read(key, .networkOnly, context).map { _ in } })
     }
   }
