@@ -345,10 +345,12 @@ struct NormalizedRecords: Sendable {
   mutating func keepRebase(
     of change: Change, isOptimistic: Bool, _ run: @escaping @Sendable (NormalizedEdits) throws -> Void
   ) {
-    guard isInProgress(change) else { return }
+    // What waits outlives the removal of everything: also one since it began, after which nothing of its first making is
+    // kept.
+    guard isInProgress(change) || !isEnded && waiting.contains(change.number) else { return }
     let layer = isOptimistic ? change.optimistic : change.number
     cache.addLayer(layer)
-    rebases.keep(layer, epoch, run)
+    rebases.keep(layer, epoch, isDue: change.epoch != epoch, run)
     if cache.touched == nil { cache.touched = [] }
   }
 

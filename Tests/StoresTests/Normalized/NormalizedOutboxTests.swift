@@ -5,6 +5,7 @@ import StoresTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 
@@ -113,6 +114,31 @@ import Testing
     world.server.last.data(renamed("1", "sent"))
     #expect(await report.sent.count == 1)
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent OPEN memory")
+    await outbox.close()
+  }
+
+  @Test func `what waits is shown also if everything is removed while its change is made`() async throws {
+    let world = try NormalizedWorld()
+    let outbox = try outbox(world)
+    let store = world.store
+    let isFirst = Mutable(true)
+    store.show(outbox) { rename in
+      if isFirst.value {
+        isFirst.update { $0 = false }
+        // What `clear()` does before it waits.
+        store.records.withLock { $0.removeAll(now: store.store.clock.now) }
+        store.store.perform { $0.removeAll(then: { _ in }) }
+      }
+      return .of(
+        RenameIssue(rename.id, rename.title),
+        optimisticResponse: ["rename": ["id": .string(rename.id), "title": .string(rename.title)]])
+    }
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    while world.server.count < 1 { await Task.yield() }
+    world.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
+    try await submission.waitForEnd()
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    #expect(store.peek(GetIssue("1"))?.brief == "1 waits OPEN optimistic")
     await outbox.close()
   }
 
