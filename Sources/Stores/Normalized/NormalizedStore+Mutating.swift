@@ -159,8 +159,9 @@ extension NormalizedStore {
   ) {
     let steps = ValueSteps()
     end(change, in: steps)
-    removeRefused(nil, error, by: change, in: steps)
+    let isEmptied = removeRefused(nil, error, by: change, in: steps)
     store.apply(error, of: nil, in: steps) { [self] _ in whenWritten { observer.onError(error) } }
+    if isEmptied { showWaiting(in: steps) }
     store.end(steps)
   }
 
@@ -269,9 +270,15 @@ extension NormalizedStore {
     update { $0.invalidate(entity, field: field) }
   }
 
-  /// Removes everything. Requests in flight continue, and their responses are not kept.
+  /// Removes everything. Requests in flight continue, and their responses are not kept. What waits in an outbox is still
+  /// shown, as it is still to be sent.
   public func clear() async throws {
     records.withLock { $0.removeAll(now: store.clock.now) }
+    defer {
+      let steps = ValueSteps()
+      showWaiting(in: steps)
+      store.end(steps)
+    }
     try await store.clear()
   }
 

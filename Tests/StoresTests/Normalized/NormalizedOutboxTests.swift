@@ -142,6 +142,38 @@ import Testing
     await outbox.close()
   }
 
+  @Test(arguments: ["removed", "refused to a query", "refused to a mutation"])
+  func `what waits is shown again at once after everything was removed`(reason: String) async throws {
+    struct Title: Codable, Sendable {
+      static let fragment: GraphQLDocument = "fragment title on Issue { id title }"
+      var title: String?
+    }
+    let world = try NormalizedWorld { $0.effectOfFailure = { $0.isForbidden ? .removeAll : .keep } }
+    let outbox = try outbox(world)
+    show(outbox, in: world)
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    while world.server.count < 1 { await Task.yield() }
+    world.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
+    try await submission.waitForEnd()
+    let entity = EntityID("Issue", id: "1")
+    let titles = Recorder(world.store.values(Title.self, Title.fragment, of: entity).map(\.title))
+    #expect(titles.take() == ["waits"])
+    var kept: [Any] = []
+    switch reason {
+    case "removed": try await world.store.clear()
+    case "refused to a query":
+      kept.append(Recorder(world.store.get(GetIssue("2"), .networkOnly)))
+      world.server.last.answer("{}", status: 403)
+    default:
+      kept.append(Recorder(world.store.mutate(RenameIssue("2", "b"))))
+      world.server.last.answer("{}", status: 403)
+    }
+    let key = NormalizedKey(FragmentSource<Title>(document: Title.fragment, entity: entity))
+    #expect(world.store.store.state.withLock { $0.held(key)?.value.isOptimistic } == true)
+    #expect(world.store.peek(Title.self, Title.fragment, of: entity)?.value?.title == "waits")
+    await outbox.close()
+  }
+
   @Test func `a mutation that the server refuses is no longer shown`() async throws {
     let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
     try await world.request(GetIssue("1"), issue("1", "a"))
