@@ -39,7 +39,9 @@ extension NormalizedStore {
         key = try NormalizedKey(session, by: client.encoder)
         if let optimisticResponse { try show(optimisticResponse, of: session, key, change, updates) }
       } catch {
-        reject(change, error, observer)
+        // The server has refused nothing.
+        end(change)
+        observer.onError(error)
         return Disposables.create()
       }
       let request = send(session, key).first(orFail: StoreError.noResponse).subscribe(

@@ -141,6 +141,20 @@ import Testing
     _ = mutation
   }
 
+  @Test func `what a closure throws before the mutation is sent means nothing for what is cached`() throws {
+    let (world, list) = try world()
+    _ = list.take()
+    let refusal = RequestError(.httpStatus, "not the server's", status: 401)
+    let mutation = Recorder(
+      world.store.mutate(RenameIssue("1", "A"), optimisticResponse: .init(rename: .init(id: "1", title: "A"))) { _, _ in
+        throw refusal
+      })
+    #expect((mutation.error.value as? RequestError)?.status == 401)
+    #expect(world.server.count == 1)
+    #expect(list.brief() == [])
+    #expect(world.store.peek(GetIssues())?.value?.description == "a,b")
+  }
+
   @Test func `a mutation whose type the schema does not know says so, and is not sent`() throws {
     let (world, _) = try world()
     struct Unknown: GraphQLSession {
