@@ -118,7 +118,8 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
     }
   }
 
-  /// Keeps all that is shown of a user's moments up to date with likes as they happen.
+  /// Keeps all that is shown of a user's moments up to date with likes as they happen. Likes that may have been missed
+  /// are fetched with the timeline; who shows pages alone refreshes them at `LiveEvent.reconnected`.
   public func followLikes(userID: String) -> Observable<LiveEvent<MomentsDetails.Moment>> {
     .deferred {
       store.follow(
