@@ -193,7 +193,8 @@ let package = Package(
         "GraphQLClient", "GraphQLClientTesting", "HTTPClientCore", "HTTPTestSupport", "Streams", "StrictJSON",
       ], path: "Tests/GraphQLClientTestSupport"),
     .target(
-      name: "StoresTestSupport", dependencies: ["SystemBase", "Stores", "Streams", "TestSupport"],
+      name: "StoresTestSupport",
+      dependencies: ["SystemBase", "HTTPClientCore", "Stores", "Streams", "StrictJSON", "TestSupport"],
       path: "Tests/StoresTestSupport"),
     .testTarget(name: "GraphQLValuesTests", dependencies: ["GraphQLValues", "StrictJSON"]),
     .testTarget(

@@ -28,14 +28,15 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
   ///   - store: Has the account's timelines, in memory or in a folder; its schema is `RecordSchema.moments`, or
   ///     that of the whole server.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
-  ///   - withLikes: Whether likes are requested; read for each request.
+  ///   - withLikes: Whether likes are requested; read for each request but that of a like, whose response always has
+  ///     them.
   public init(
     _ store: NormalizedStore, outbox: LikeOutbox? = nil, withLikes: @escaping @Sendable () -> Bool = { true }
   ) {
     (self.store, self.outbox, self.withLikes) = (store, outbox, withLikes)
     if let outbox {
       store.show(outbox) { like in
-        .of(UpdateLike(like, withLikes: withLikes()), optimisticResponse: [:], updates: like.shown)
+        .of(UpdateLike(like), optimisticResponse: [:], updates: like.shown)
       }
     }
   }
@@ -94,11 +95,12 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
 
   /// Sets or removes a like. The change is shown at once wherever the moment is, and then as the server has it. With an
   /// outbox, this fails with ``OutboxError/queued(because:)`` if the like will be sent later; it is shown all the same.
+  /// If the timeline is cached already, it gets the moments that it has not, and keeps the others.
   public func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
     let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID)
     if let outbox { return outbox.submit(like).map { try $0.data.whole } }
     return .deferred {
-      store.mutate(UpdateLike(like, withLikes: withLikes()), optimisticResponse: [:], updates: like.shown)
+      store.mutate(UpdateLike(like), optimisticResponse: [:], updates: like.shown)
         .map { try $0.whole }
     }
   }
@@ -116,7 +118,8 @@ public struct NormalizedMomentsRepo: MomentsRepoType {
     }
   }
 
-  /// Keeps all that is shown of a user's moments up to date with likes as they happen.
+  /// Keeps all that is shown of a user's moments up to date with likes as they happen. Likes that may have been missed
+  /// are fetched with the timeline; who shows pages alone refreshes them at `LiveEvent.reconnected`.
   public func followLikes(userID: String) -> Observable<LiveEvent<MomentsDetails.Moment>> {
     .deferred {
       store.follow(
@@ -160,14 +163,12 @@ extension Outbox where Mutation == MomentLike, Response == NormalizedResponse<Li
   ///   - partition: Identifies the account: a user's id together with an endpoint, for example.
   ///   - client: Sends the likes.
   ///   - schema: That of the store which shows the likes.
-  ///   - withLikes: Whether likes are requested; read for each request.
   /// - Throws: ``FileError`` if the folder cannot be created or read.
   public convenience init(
-    folder: URL, partition: String, client: APIClient, schema: RecordSchema = .moments,
-    withLikes: @escaping @Sendable () -> Bool = { true }
+    folder: URL, partition: String, client: APIClient, schema: RecordSchema = .moments
   ) throws {
     try self.init(folder: folder, partition: partition, isIdempotent: { _ in true }) { like, key in
-      UpdateLike(like, withLikes: withLikes(), idempotencyKey: key).post(on: client, for: schema)
+      UpdateLike(like, idempotencyKey: key).post(on: client, for: schema)
     }
   }
 }
@@ -176,15 +177,13 @@ extension Outbox where Mutation == MomentLike, Response == NormalizedResponse<Li
 
 /// The timeline with the moment whose like was set, as the server has answered; without one, as it is shown until then.
 public struct LikedTimeline: JSONSelection, Decodable, Hashable, Sendable {
-  private let updateMomentLike: MomentsDetails?
+  /// `nil` while it is what is shown until the server has answered.
+  fileprivate let updateMomentLike: MomentsDetails?
 
   /// Reads the data of a response.
   public init(selecting json: inout JSONReader) throws(JSONError) {
     updateMomentLike = try json.optionalValue("updateMomentLike")
   }
-
-  /// Whether it is what is shown until the server has answered.
-  fileprivate var isOptimistic: Bool { updateMomentLike == nil }
 
   fileprivate var whole: MomentsDetails {
     get throws {
@@ -194,7 +193,8 @@ public struct LikedTimeline: JSONSelection, Decodable, Hashable, Sendable {
   }
 }
 
-/// The mutation of ``UpdateMomentLikeSession``, of which nothing is to be known in advance.
+/// The mutation of ``UpdateMomentLikeSession``, of which nothing is to be known in advance. It always requests likes, since
+/// its response takes the place of what was shown of them.
 private struct UpdateLike: GraphQLSession {
   typealias ResponseData = LikedTimeline
   static let query = UpdateMomentLikeSession.Session.query
@@ -202,10 +202,9 @@ private struct UpdateLike: GraphQLSession {
   var variables: UpdateMomentLikeSession.Session.Variables { session.variables }
   var idempotencyKey: String? { session.idempotencyKey }
 
-  init(_ like: MomentLike, withLikes: Bool, idempotencyKey: String? = nil) {
+  init(_ like: MomentLike, idempotencyKey: String? = nil) {
     session = UpdateMomentLikeSession.Session(
-      isLiked: like.isLiked, momentID: like.momentID, userID: like.userID, withLikes: withLikes,
-      idempotencyKey: idempotencyKey)
+      isLiked: like.isLiked, momentID: like.momentID, userID: like.userID, idempotencyKey: idempotencyKey)
   }
 }
 
@@ -213,7 +212,11 @@ private struct UpdateLike: GraphQLSession {
 private struct TimelineIDs: GraphQLSession {
   struct Variables: Encodable, Hashable, Sendable { let userID: String }
   struct ResponseData: Codable, Sendable {
-    struct Timeline: Codable, Sendable { var moments: [Moment] }
+    struct Timeline: Codable, Sendable {
+      let userDetails: User
+      var moments: [Moment]
+    }
+    struct User: Codable, Sendable { let id: String }
     struct Moment: Codable, Sendable { let id: String }
     var getMomentsDetailsByUserID: Timeline
 
@@ -224,7 +227,28 @@ private struct TimelineIDs: GraphQLSession {
     }
   }
   static let query: GraphQLDocument = """
-    query timelineIDs($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) { moments { id } } }
+    query timelineIDs($userID: ID!) {
+      getMomentsDetailsByUserID(userID: $userID) { userDetails { id } moments { id } }
+    }
+    """
+  let variables: Variables
+
+  init(userID: String) { variables = Variables(userID: userID) }
+}
+
+/// Which moments the pages of a user's timeline have, from the first without a gap.
+private struct PageIDs: GraphQLSession {
+  struct Variables: Encodable, Hashable, Sendable { let userID: String }
+  struct ResponseData: Codable, Sendable {
+    struct Connection: Codable, Sendable { let edges: [Edge] }
+    struct Edge: Codable, Sendable { let node: Moment }
+    struct Moment: Codable, Sendable { let id: String }
+    let momentsConnection: Connection
+
+    func contains(_ id: String) -> Bool { momentsConnection.edges.contains { $0.node.id.isSame(as: id) } }
+  }
+  static let query: GraphQLDocument = """
+    query pageIDs($userID: ID!) { momentsConnection(userID: $userID) { edges { node { id } } } }
     """
   let variables: Variables
 
@@ -247,11 +271,12 @@ private struct Avatar: Codable, Sendable {
 }
 
 extension MomentLike {
-  /// Shows the like until the server has answered, wherever the moment is.
+  /// Shows the like until the server has answered, wherever the moment is; then caches the timeline of the answer.
   fileprivate func shown(_ response: LikedTimeline, _ edits: NormalizedEdits) throws {
-    guard response.isOptimistic else { return }
+    if let timeline = response.updateMomentLike { return try edits.cache(timeline) }
     var (isOwn, avatar) = (false, "")
     try edits.update(TimelineIDs(userID: userID)) { isOwn = $0.contains(momentID) }
+    try edits.update(PageIDs(userID: userID)) { isOwn = isOwn || $0.contains(momentID) }
     try edits.update(Avatar.self, Avatar.fragment, of: EntityID("UserDetails", id: userID)) { avatar = $0.avatar }
     try edits.update(Likes.self, Likes.fragment, of: EntityID("Moment", id: momentID)) { moment in
       if moment.likes.contains(where: { $0.id.isSame(as: userID) }) == isLiked { return }
@@ -259,6 +284,21 @@ extension MomentLike {
       if isLiked { moment.likes.append(Likes.Liker(id: userID, avatar: avatar)) }
       if isOwn { moment.isLiked = isLiked }
     }
+  }
+}
+
+extension NormalizedEdits {
+  /// Caches which moments a timeline has; what it says of them is there already. What is cached may be newer than the
+  /// answer, as after a photo was posted meanwhile, so that nothing is taken out of it.
+  fileprivate func cache(_ timeline: MomentsDetails) throws {
+    let ids = TimelineIDs(userID: timeline.userDetails.id)
+    let isCached = try update(ids) { cached in
+      for moment in timeline.moments.reversed() { cached.add(moment.id) }
+    }
+    if isCached { return }
+    let moments = timeline.moments.map { ["id": .string($0.id)] as JSONValue }
+    let user: JSONValue = ["id": .string(timeline.userDetails.id)]
+    try write(["getMomentsDetailsByUserID": ["userDetails": user, "moments": .array(moments)]], of: ids)
   }
 }
 

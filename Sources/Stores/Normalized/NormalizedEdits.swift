@@ -73,10 +73,18 @@ public final class NormalizedEdits: Sendable {
 
   /// Writes the `data` of a response.
   public func write<Session: GraphQLSession>(_ response: JSONValue, of session: Session) throws {
+    try write(response, of: session, isAnswer: false)
+  }
+
+  /// - Parameter isAnswer: Whether the server has said so, before or after changes that are in progress.
+  func write<Session: GraphQLSession>(_ response: JSONValue, of session: Session, isAnswer: Bool) throws {
     let key = try NormalizedKey(session, by: store.client.encoder)
     var plan = try store.plan(of: key)
     let json = try ResponseCompletion(plan).bytes(response)
-    try write { records, change throws(RecordError) in try write(json, of: &plan, at: nil, by: change, &records) }
+    try write { records, change throws(RecordError) in
+      if isAnswer { records.noteAnswer(change) }
+      return try write(json, of: &plan, at: nil, by: change, &records)
+    }
   }
 
   /// Removes the fields of an entity, or one of them; see ``NormalizedStore/invalidate(_:field:)``.

@@ -44,7 +44,7 @@ struct NormalizedRecords: Sendable {
   private var inProgress: Set<UInt64> = []
   /// The changes that wait to be sent: they show something, and their responses come by changes of their own.
   private var waiting: Set<UInt64> = []
-  /// The layers with responses to queries.
+  /// The layers with what the server has said: responses, and pushes.
   private var answers: Set<UInt64> = []
   private var rebases = RecordRebases()
   private var lastNumber: UInt64 = 0
@@ -155,7 +155,7 @@ struct NormalizedRecords: Sendable {
 
   /// The operations that show what the latest write has otherwise, because what began later has come before it, if it is
   /// unknown which of the two the server has.
-  /// - Parameter isResponse: Whether it was what the server has answered: then a later mutation or edit is right.
+  /// - Parameter isResponse: Whether it was what the server has answered: then a later edit is right.
   mutating func overruledKeys(by change: Change, isResponse: Bool) -> [NormalizedKey] {
     if cache.overruled.isEmpty || isResponse && !answers.contains(where: { $0 > change.number }) { return [] }
     // What is made again, is made of this.
@@ -165,8 +165,10 @@ struct NormalizedRecords: Sendable {
     return reads.keys(touchedBy: unknown)
   }
 
-  /// Notes that what a change has brought is the response to a query.
-  mutating func noteAnswer(_ change: Change) { answers.insert(change.number) }
+  /// Notes that what a change has brought is what the server has said.
+  mutating func noteAnswer(_ change: Change) {
+    if isInProgress(change) { answers.insert(change.number) }
+  }
 
   /// Whether a change waits to be sent.
   func isWaiting(_ change: Change) -> Bool { waiting.contains(change.number) }
@@ -345,10 +347,12 @@ struct NormalizedRecords: Sendable {
   mutating func keepRebase(
     of change: Change, isOptimistic: Bool, _ run: @escaping @Sendable (NormalizedEdits) throws -> Void
   ) {
-    guard isInProgress(change) else { return }
+    // What waits outlives the removal of everything: also one since it began, after which nothing of its first making is
+    // kept.
+    guard isInProgress(change) || !isEnded && waiting.contains(change.number) else { return }
     let layer = isOptimistic ? change.optimistic : change.number
     cache.addLayer(layer)
-    rebases.keep(layer, epoch, run)
+    rebases.keep(layer, epoch, isDue: change.epoch != epoch, run)
     if cache.touched == nil { cache.touched = [] }
   }
 

@@ -13,8 +13,9 @@ extension NormalizedStore {
   ///
   /// Until the response comes, the optimistic one is shown, as a layer over what the records have; layers of several
   /// mutations end in any order. The response to a query that was sent before the mutation does not replace what the
-  /// mutation has brought; where one that was sent later is answered first, the operations that show what both have are
-  /// invalidated. A failure, or disposing, removes the layer; a refusal means what that of a query does.
+  /// mutation has brought; where a query or mutation that was sent later is answered first, or something was pushed
+  /// meanwhile, the operations that show what both have are invalidated. A failure, or disposing, removes the layer; a
+  /// refusal means what that of a query does.
   /// - Parameters:
   ///   - session: The mutation.
   ///   - optimisticResponse: The `data` to be shown, as JSON. `__typename` may be left out where ``RecordSchema`` knows
@@ -39,7 +40,9 @@ extension NormalizedStore {
         key = try NormalizedKey(session, by: client.encoder)
         if let optimisticResponse { try show(optimisticResponse, of: session, key, change, updates) }
       } catch {
-        reject(change, error, observer)
+        // The server has refused nothing.
+        end(change)
+        observer.onError(error)
         return Disposables.create()
       }
       let request = send(session, key).first(orFail: StoreError.noResponse).subscribe(
@@ -141,6 +144,7 @@ extension NormalizedStore {
     let guesses = commit(in: steps, updating.loss) { records, changes in
       records.endFirstMaking(of: update, isOptimistic: false)
       let (written, guesses) = edits.end()
+      records.noteAnswer(change)
       for key in guesses { records.invalidate(key) }
       changes += written + updating.end().changes + records.end(change) + records.end(update)
       if let shown { changes += records.end(shown) }
@@ -159,8 +163,9 @@ extension NormalizedStore {
   ) {
     let steps = ValueSteps()
     end(change, in: steps)
-    removeRefused(nil, error, by: change, in: steps)
+    let isEmptied = removeRefused(nil, error, by: change, in: steps)
     store.apply(error, of: nil, in: steps) { [self] _ in whenWritten { observer.onError(error) } }
+    if isEmptied { showWaiting(in: steps) }
     store.end(steps)
   }
 
@@ -216,7 +221,7 @@ extension NormalizedStore {
 
   /// Writes the `data` of a response that has come by another way, such as a push, or a file.
   public func receive<Session: GraphQLSession>(_ response: JSONValue, of session: Session) throws {
-    try update { try $0.write(response, of: session) }
+    try update { try $0.write(response, of: session, isAnswer: true) }
   }
 
   /// The results of a subscription, which are written on their way, before observers get them. After the end of the store,
@@ -244,7 +249,8 @@ extension NormalizedStore {
         update { edits in
           // What cannot be written may still be read by the session's own type.
           try? edits.write { records, change throws(RecordError) in
-            try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
+            records.noteAnswer(change)
+            return try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
           }
         }
         return .value(try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder))
@@ -269,9 +275,15 @@ extension NormalizedStore {
     update { $0.invalidate(entity, field: field) }
   }
 
-  /// Removes everything. Requests in flight continue, and their responses are not kept.
+  /// Removes everything. Requests in flight continue, and their responses are not kept. What waits in an outbox is still
+  /// shown, as it is still to be sent.
   public func clear() async throws {
     records.withLock { $0.removeAll(now: store.clock.now) }
+    defer {
+      let steps = ValueSteps()
+      showWaiting(in: steps)
+      store.end(steps)
+    }
     try await store.clear()
   }
 

@@ -175,7 +175,8 @@ extension NormalizedStore {
   private func refuse(_ error: any Error, _ change: NormalizedRecords.Change?, in steps: ValueSteps) {
     let change = change ?? records.withLock { $0.begin(waits: true) }
     end(change, in: steps)
-    removeRefused(nil, error, by: change, in: steps)
+    let isEmptied = removeRefused(nil, error, by: change, in: steps)
     store.apply(error, of: nil, in: steps) { _ in }
+    if isEmptied { showWaiting(in: steps) }
   }
 }

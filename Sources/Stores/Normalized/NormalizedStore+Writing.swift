@@ -50,12 +50,13 @@ extension NormalizedStore {
     _ key: NormalizedKey, _ error: any Error, _ change: NormalizedRecords.Change, in steps: ValueSteps,
     _ observer: AnyObserver<Value>
   ) {
-    removeRefused(key, error, by: change, in: steps)
+    let isEmptied = removeRefused(key, error, by: change, in: steps)
     end(change, in: steps)
     whenWritten { [self] in
       call {
         observer.onError(error)
-      } then: { [store] in
+      } then: { [self] in
+        if isEmptied { showWaiting(in: steps) }
         store.end(steps)
       }
     }
@@ -143,21 +144,34 @@ extension NormalizedStore {
 
   /// Removes what the server has refused, if that is what the failure means: what an operation begins with, or
   /// everything. What is hidden stays.
+  /// - Returns: Whether everything was removed: then, once the values are, what waits is to be shown.
   func removeRefused(
     _ key: NormalizedKey?, _ error: any Error, by change: NormalizedRecords.Change, in steps: ValueSteps
-  ) {
+  ) -> Bool {
     let failure = RequestError(wrapping: error)
-    if configuration.mayServeStale(failure) { return }
+    if configuration.mayServeStale(failure) { return false }
     switch configuration.effectOfFailure(failure) {
     case .keep, .hideAll: break
     case .remove:
-      guard let key, var plan = try? plan(of: key) else { return }
+      guard let key, var plan = try? plan(of: key) else { return false }
       commit(in: steps, except: key, .removed) { records, changes in
         changes += (try? records.removeRoot(of: &plan, by: change)) ?? []
       }
     case .removeAll:
       let now = store.clock.now
       records.withLock { $0.removeAll(now: now) }
+      return true
+    }
+    return false
+  }
+
+  /// Shows what waits after everything was removed, the values, too.
+  func showWaiting(in steps: ValueSteps) {
+    commit(in: steps) { _, _ in }
+    // What others have made again before that went with the values.
+    guard records.withLock({ $0.hasLayers }) else { return }
+    for key in store.state.withLock({ state in state.entries.keys.filter { state.held($0) == nil } }) {
+      if let reading = try? read(key) { project(reading, in: steps) }
     }
   }
 

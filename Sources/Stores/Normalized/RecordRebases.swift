@@ -25,8 +25,11 @@ struct RecordRebases: Sendable {
 
   func isRunning(_ layer: UInt64) -> Bool { rebases[layer]?.isRunning ?? false }
 
-  mutating func keep(_ layer: UInt64, _ epoch: UInt64, _ run: @escaping @Sendable (NormalizedEdits) throws -> Void) {
+  mutating func keep(
+    _ layer: UInt64, _ epoch: UInt64, isDue: Bool = false, _ run: @escaping @Sendable (NormalizedEdits) throws -> Void
+  ) {
     rebases[layer] = Rebase(layer: layer, epoch: epoch, run: run)
+    if isDue { due.insert(layer) }
   }
 
   /// Ends the first making of a layer, during which it is not made again.
@@ -36,9 +39,8 @@ struct RecordRebases: Sendable {
   func restarted(_ layers: Set<UInt64>, _ epoch: UInt64) -> RecordRebases {
     var left = RecordRebases()
     for (layer, rebase) in rebases where layers.contains(layer) {
-      left.keep(layer, epoch, rebase.run)
+      left.keep(layer, epoch, isDue: true, rebase.run)
       left.rebases[layer]?.isMade = rebase.isMade
-      left.due.insert(layer)
     }
     return left
   }

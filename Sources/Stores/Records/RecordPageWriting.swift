@@ -156,6 +156,7 @@ extension RecordCache {
         others.append(cell)
       }
     }
+    var passed = passedCursor(in: oldCells[...])
     if let page = self.runs(in: newCells).first {
       let edit = newCells.first { $0.field == PageField.edit }
       if newCells.contains(where: { $0.field == PageField.isNumbered }) {
@@ -164,14 +165,13 @@ extension RecordCache {
         let place = view(of: PageArguments(page, count: Int(edit.count), isBackward: edit.offset == 1), in: oldCells)
       {
         replace(place, by: page, in: &runs, &state)
-      } else if let cursor = newCells.first(where: { $0.field == PageField.passed }),
-        page.start == .open || page.end == .open
-      {
-        pass(page, to: cursor, in: &runs, state.layer)
+      } else if let cursor = passedCursor(in: newCells[...]), page.start == .open || page.end == .open {
+        if pass(page, to: cursor, in: &runs, passed, state.layer) { passed = cursor }
       } else {
-        merge(page, into: &runs, &state)
+        merge(page, into: &runs, passed, &state)
       }
     }
+    if let passed, runs.contains(where: \.isPassed) { others.append(passed) }
     let result = append(runs, others, &state)
     return areEqual(old, result) ? nil : result
   }
@@ -240,15 +240,17 @@ extension RecordCache {
   /// Puts a page where it belongs: after or before the cursor that it was asked by, and in the place of what it has of
   /// the list. What the runs have beyond it stays, if it shares an element with them; else it is a run of its own, until
   /// a page tells what is between.
-  private mutating func merge(_ new: PageRun, into runs: inout [PageRun], _ state: inout WriteState) {
+  private mutating func merge(
+    _ new: PageRun, into runs: inout [PageRun], _ passed: Slot?, _ state: inout WriteState
+  ) {
     if new.rows.isEmpty, new.start == .open || new.end == .open { return }
     var page = new
     let (known, matches) = match(&page, runs, &state)
     func rows(_ run: Int, _ range: Range<Int>) -> [PageRow] {
       range.compactMap { known[run].contains($0) ? nil : runs[run].rows[$0] }
     }
-    var left = place(of: page.start, in: runs, isStart: true)
-    var right = place(of: page.end, in: runs, isStart: false)
+    var left = place(of: page.start, in: runs, isStart: true, passed)
+    var right = place(of: page.end, in: runs, isStart: false, passed)
     if left == nil, page.start != .limit {
       left = matches.first { match in
         if let right, right.run == match.run, right.row <= match.row { return false }
@@ -285,31 +287,48 @@ extension RecordCache {
         rest.append(PageRun(rows: rows(right.run, 0..<right.row), start: run.start))
       }
     }
+    rest.removeAll { $0.rows.isEmpty }
     for (index, run) in runs.enumerated() where index != left?.run && index != right?.run {
       rest.append(PageRun(rows: rows(index, 0..<run.rows.count), start: run.start, end: run.end))
     }
-    runs = Array(
-      ([page] + rest).filter { !$0.rows.isEmpty || $0.start == .limit && $0.end == .limit }.prefix(PageRun.limit))
+    let isKept = { (run: PageRun) in !run.rows.isEmpty || run.isPassed || run.start == .limit && run.end == .limit }
+    runs = Array(([page] + rest).filter(isKept).prefix(PageRun.limit))
   }
 
   /// Notes that nothing is between the last element of a run, or its first, and a cursor: the next page is the one behind
   /// that, or before it. An element that only its cursor tells from the others keeps that.
-  private func pass(_ page: PageRun, to cursor: Slot, in runs: inout [PageRun], _ layer: Int) {
+  /// - Returns: Whether the run has no such element.
+  private func pass(
+    _ page: PageRun, to cursor: Slot, in runs: inout [PageRun], _ passed: Slot?, _ layer: Int
+  ) -> Bool {
     let isForward = page.end == .open
-    guard let (run, row) = place(of: isForward ? page.start : page.end, in: runs, isStart: isForward),
-      row == (isForward ? runs[run].rows.count : 0), !runs[run].rows.isEmpty
-    else { return }
+    let edge = isForward ? page.start : page.end
+    guard let (run, row) = place(of: edge, in: runs, isStart: isForward, passed) else {
+      if edge == .limit { runs.insert(page, at: 0) }
+      return edge == .limit
+    }
+    guard row == (isForward ? runs[run].rows.count : 0) else { return false }
+    if runs[run].rows.isEmpty, edge == .limit { runs[run] = page }
+    if runs[run].isPassed || runs[run].rows.isEmpty { return runs[run].isPassed }
     let place = isForward ? row - 1 : row
     if node(of: runs[run].rows[place], layer).kind == .reference { runs[run].rows[place].cursor = named(cursor, 0) }
+    return false
   }
 
   /// The run and the element at which a page begins, or before which it ends.
-  private func place(of edge: PageEdge, in runs: [PageRun], isStart: Bool) -> (run: Int, row: Int)? {
+  /// - Parameter passed: The cursor that the first pages have reached without an element.
+  private func place(
+    of edge: PageEdge, in runs: [PageRun], isStart: Bool, _ passed: Slot?
+  ) -> (run: Int, row: Int)? {
     guard edge != .open else { return nil }
     if case .cursor(let cursor) = edge {
       for (index, run) in runs.enumerated() {
         guard let row = run.rows.lastIndex(where: { fingerprint($0.cursor) == cursor }) else { continue }
         return (index, isStart ? row + 1 : row)
+      }
+      let isFirst = { (run: PageRun) in run.isPassed && (isStart ? run.start : run.end) == .limit }
+      if passed.flatMap({ fingerprint($0) }) == cursor, let run = runs.firstIndex(where: isFirst) {
+        return (run, isStart ? runs[run].rows.count : 0)
       }
     }
     guard let run = runs.firstIndex(where: { (isStart ? $0.start : $0.end) == edge }) else { return nil }

@@ -124,6 +124,12 @@ struct PageRun {
   var start = PageEdge.open
   var end = PageEdge.open
 
+  /// Whether it begins the list, or ends it, and has nothing that a server has given, though the list continues.
+  var isPassed: Bool {
+    let isAtLimit = start == .limit && end == .open || start == .open && end == .limit
+    return isAtLimit && rows.allSatisfy { $0.cursor.kind == .null }
+  }
+
   /// How many runs are kept of a list: those that were last written.
   static var limit: Int { 16 }
 }
@@ -200,8 +206,10 @@ extension RecordCache {
     let views = self.cells(of: runs).enumerated().map { PageView(self.cells(of: $1), run: $0) }
     guard var (view, range) = place(of: page, in: views) else { return nil }
     let isOpen = (page.isBackward ? view.start : view.end) != .limit
+    let isPassed =
+      view.count == 0 && (page.isBackward ? page.end : page.start) == .limit && passedCursor(in: cells) != nil
     switch wanted {
-    case nil where range.isEmpty && isOpen: return nil
+    case nil where range.isEmpty && isOpen && !isPassed: return nil
     case let count? where count < range.count:
       range =
         page.isBackward
@@ -235,15 +243,22 @@ extension RecordCache {
 
   /// The cells of a view's `pageInfo`: what the server's had beside the four fields that are known.
   func pageInfo(of view: PageView, in cells: ArraySlice<Slot>) -> [Slot] {
-    let cursors = self.cells(of: view.cursors)
+    // An element that an edit has added has none.
+    let cursors = self.cells(of: view.cursors).filter { $0.kind != .null }
+    let passed = passedCursor(in: cells)
+    let (isFirst, isLast) = (view.start == .limit && view.end == .open, view.start == .open && view.end == .limit)
     let info = cells.first { $0.field == PageField.pageInfo }
     return (info.map { Array(self.cells(of: $0)) } ?? []) + [
       named(.boolean(view.end != .limit), PageField.hasNextPage),
       named(.boolean(view.start != .limit), PageField.hasPreviousPage),
-      // An element that an edit has added has none.
-      named(cursors.first { $0.kind != .null } ?? Slot(.null), PageField.startCursor),
-      named(cursors.last { $0.kind != .null } ?? Slot(.null), PageField.endCursor),
+      named(cursors.first ?? (isLast ? passed : nil) ?? Slot(.null), PageField.startCursor),
+      named(cursors.last ?? (isFirst ? passed : nil) ?? Slot(.null), PageField.endCursor),
     ]
+  }
+
+  /// The cursor that the first pages have reached without an element.
+  func passedCursor(in cells: ArraySlice<Slot>) -> Slot? {
+    cells.first { $0.field == PageField.passed && $0.kind == .scalar }
   }
 
   func named(_ slot: Slot, _ field: UInt32) -> Slot {

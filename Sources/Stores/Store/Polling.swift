@@ -12,6 +12,7 @@ extension Store {
   /// Requests are made while somebody is subscribed, and at no other time. Those of several subscribers are one, since
   /// the response to any request makes the value younger. After failures in a row, which the snapshots show, the pause
   /// doubles, up to five minutes, or the interval if that is longer; it is never shorter than what the server asks for.
+  /// The first pause of a later subscriber is as long as the store's back-off from those failures, at least.
   /// - Parameters:
   ///   - key: What is read.
   ///   - interval: The longest time from one response to the next request; at least 100 milliseconds.
@@ -24,6 +25,7 @@ extension Store {
   ) -> Observable<Snapshot<Value>> {
     stream(key, policy, context: context).polling(
       every: interval, jitter, by: clock.scheduler, age: { self.peek(key)?.knownAge },
+      backoff: { self.pause(of: key) },
       refresh: { self.read(key, .networkOnly, context).map { _ in } })
   }
 }
@@ -38,9 +40,19 @@ extension NormalizedStore {
     .deferred { [self] in
       let key = try NormalizedKey(session, by: client.encoder)
       return stream(session, policy, context: context).polling(
-        every: interval, jitter, by: store.clock.scheduler, age: { [store] in store.peek(key)?.knownAge },
+        every: interval, jitter, by: store.clock.scheduler, age: { [self] in peek(key)?.knownAge },
+        backoff: { [store] in store.pause(of: key) },
         refresh: { [self] in read(key, .networkOnly, context).map { _ in } })
     }
+  }
+}
+
+extension Store {
+  /// How long it is until the back-off from the latest failure of a key ends.
+  fileprivate func pause(of key: Key) -> Duration {
+    let now = clock.now
+    guard let failure = state.withLock({ $0.failures.peek(key) }), failure.isRecent(now: now) else { return .zero }
+    return failure.delay - (now - failure.at)
   }
 }
 
@@ -53,12 +65,13 @@ extension Observable {
   /// This stream, during which something is requested again and again.
   fileprivate func polling(
     every interval: Duration, _ jitter: Double, by scheduler: any Scheduler,
-    age: @escaping @Sendable () -> Duration?, refresh: @escaping @Sendable () -> Observable<Void>
+    age: @escaping @Sendable () -> Duration?, backoff: @escaping @Sendable () -> Duration,
+    refresh: @escaping @Sendable () -> Observable<Void>
   ) -> Observable {
     .create { observer in
       let pauses = Poller.pauses(of: interval, jitter: jitter)
       let poller = Poller(pauses, scheduler, age: age, refresh: refresh)
-      poller.begin()
+      poller.begin(after: backoff())
       let subscription = self.subscribe(
         onNext: { observer.onNext($0) },
         onError: { error in
@@ -102,10 +115,10 @@ private final class Poller: Sendable {
     return Backoff(initial: interval, maximum: max(interval, .seconds(300)), jitter: jitter)
   }
 
-  /// Waits until the value that is there is old enough.
-  func begin() {
+  /// Waits until the value that is there is old enough, and at least for the pause that a failure asked for before.
+  func begin(after pause: Duration) {
     let due = nextPause()
-    sleep(due - min(age() ?? .zero, due))
+    sleep(max(due - min(age() ?? .zero, due), pause))
   }
 
   /// Waits for a whole pause, since a response has come only now, whether or not the value is a new one; a response to

@@ -42,6 +42,19 @@ import Testing
     _ = copy
   }
 
+  @Test func `a value from before a restart is requested again when it is as old as the interval`() async throws {
+    let first = try NormalizedWorld(in: folder.url)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    await first.store.close()
+    let world = try NormalizedWorld(in: folder.url, later: .seconds(9))
+    let stream = Recorder(world.store.stream(GetIssue("1"), every: .seconds(10), jitter: 0))
+    #expect(stream.brief() == ["1 a OPEN memory"])
+    world.time.advance(by: .milliseconds(999))
+    #expect(world.server.count == 0)
+    world.time.advance(by: .milliseconds(1))
+    #expect(world.server.count == 1)
+  }
+
   @Test func `what others have brought is as old as the oldest of it may be`() async throws {
     let world = try NormalizedWorld(in: folder.url)
     try await world.request(GetIssuesWithIDs(), issues(("1", "a")))

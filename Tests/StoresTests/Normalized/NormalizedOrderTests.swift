@@ -153,6 +153,61 @@ import Testing
     _ = (mutation, query)
   }
 
+  @Test func `a mutation that is answered before one that was sent first may have been made first`() throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.server[0].data(issue("1", "a"))
+    let mutations = ["b", "c"].map { Recorder(world.store.mutate(RenameIssue("1", $0))) }
+    world.server[2].data(renamed("1", "c"))
+    #expect(one.take().last?.brief == "1 c OPEN memory")
+    #expect(world.server.count == 3)
+    // The server may have made this change later.
+    world.server[1].data(renamed("1", "b"))
+    #expect(world.store.peek(GetIssue("1"))?.value?.issue?.title == "c")
+    try #require(world.server.count == 4)
+    world.server[3].data(issue("1", "b"))
+    #expect(one.take().last?.brief == "1 b OPEN network")
+    _ = mutations
+  }
+
+  @Test func `mutations that are answered in the other order with the same are not requested again`() throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.server[0].data(issue("1", "a"))
+    let mutations = ["b", "b"].map { Recorder(world.store.mutate(RenameIssue("1", $0))) }
+    world.server[2].data(renamed("1", "b"))
+    world.server[1].data(renamed("1", "b"))
+    #expect(one.take().last?.brief == "1 b OPEN memory")
+    #expect(world.server.count == 3)
+    _ = mutations
+  }
+
+  @Test func `what is received during a mutation may be older than its change`() throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.server[0].data(issue("1", "a"))
+    let mutation = Recorder(world.store.mutate(RenameIssue("1", "b")))
+    try world.store.receive(["rename": ["id": "1", "title": "c"]], of: RenameIssue("1", "c"))
+    #expect(one.take().last?.brief == "1 c OPEN memory")
+    world.server[1].data(renamed("1", "b"))
+    try #require(world.server.count == 3)
+    world.server[2].data(issue("1", "b"))
+    #expect(one.take().last?.brief == "1 b OPEN network")
+    _ = mutation
+  }
+
+  @Test func `an edit that is made during a mutation is newer than its change`() throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.server[0].data(issue("1", "a"))
+    let mutation = Recorder(world.store.mutate(RenameIssue("1", "b")))
+    try world.store.update(GetIssue("1")) { $0.issue?.title = "c" }
+    world.server[1].data(renamed("1", "b"))
+    #expect(world.server.count == 2)
+    #expect(one.take().last?.brief == "1 c OPEN memory")
+    _ = mutation
+  }
+
   @Test func `an update of what another has changed meanwhile is made again`() throws {
     let (world, list) = try listWorld()
     var calls = 0

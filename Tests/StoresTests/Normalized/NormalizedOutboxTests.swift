@@ -5,6 +5,7 @@ import StoresTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 
@@ -116,6 +117,63 @@ import Testing
     await outbox.close()
   }
 
+  @Test func `what waits is shown also if everything is removed while its change is made`() async throws {
+    let world = try NormalizedWorld()
+    let outbox = try outbox(world)
+    let store = world.store
+    let isFirst = Mutable(true)
+    store.show(outbox) { rename in
+      if isFirst.value {
+        isFirst.update { $0 = false }
+        // What `clear()` does before it waits.
+        store.records.withLock { $0.removeAll(now: store.store.clock.now) }
+        store.store.perform { $0.removeAll(then: { _ in }) }
+      }
+      return .of(
+        RenameIssue(rename.id, rename.title),
+        optimisticResponse: ["rename": ["id": .string(rename.id), "title": .string(rename.title)]])
+    }
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    while world.server.count < 1 { await Task.yield() }
+    world.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
+    try await submission.waitForEnd()
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    #expect(store.peek(GetIssue("1"))?.brief == "1 waits OPEN optimistic")
+    await outbox.close()
+  }
+
+  @Test(arguments: ["removed", "refused to a query", "refused to a mutation"])
+  func `what waits is shown again at once after everything was removed`(reason: String) async throws {
+    struct Title: Codable, Sendable {
+      static let fragment: GraphQLDocument = "fragment title on Issue { id title }"
+      var title: String?
+    }
+    let world = try NormalizedWorld { $0.effectOfFailure = { $0.isForbidden ? .removeAll : .keep } }
+    let outbox = try outbox(world)
+    show(outbox, in: world)
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    while world.server.count < 1 { await Task.yield() }
+    world.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
+    try await submission.waitForEnd()
+    let entity = EntityID("Issue", id: "1")
+    let titles = Recorder(world.store.values(Title.self, Title.fragment, of: entity).map(\.title))
+    #expect(titles.take() == ["waits"])
+    var kept: [Any] = []
+    switch reason {
+    case "removed": try await world.store.clear()
+    case "refused to a query":
+      kept.append(Recorder(world.store.get(GetIssue("2"), .networkOnly)))
+      world.server.last.answer("{}", status: 403)
+    default:
+      kept.append(Recorder(world.store.mutate(RenameIssue("2", "b"))))
+      world.server.last.answer("{}", status: 403)
+    }
+    let key = NormalizedKey(FragmentSource<Title>(document: Title.fragment, entity: entity))
+    #expect(world.store.store.state.withLock { $0.held(key)?.value.isOptimistic } == true)
+    #expect(world.store.peek(Title.self, Title.fragment, of: entity)?.value?.title == "waits")
+    await outbox.close()
+  }
+
   @Test func `a mutation that the server refuses is no longer shown`() async throws {
     let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
     try await world.request(GetIssue("1"), issue("1", "a"))
@@ -132,17 +190,21 @@ import Testing
 
   @Test func `nothing is shown of a mutation whose closure throws`() async throws {
     struct Refusal: Error {}
+    let isCalled = Monitor(false)
     let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
     try world.store.receive(["issue": ["id": "1", "title": "a", "state": "OPEN"]], of: GetIssue("1"))
     let outbox = try outbox(world)
     world.store.show(outbox) { rename in
       .of(RenameIssue(rename.id, rename.title), optimisticResponse: ["rename": ["id": "1", "title": "waits"]]) { _, _ in
+        isCalled.update { $0 = true }
         throw Refusal()
       }
     }
     let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    try await isCalled.wait { $0 }
+    // What was shown of it before that is removed.
+    while world.store.peek(GetIssue("1"))?.brief != "1 a OPEN memory" { await Task.yield() }
     while world.server.count < 1 { await Task.yield() }
-    #expect(world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
     world.server.last.data(renamed("1", "sent"))
     try await submission.waitForCompletion()
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent OPEN memory")

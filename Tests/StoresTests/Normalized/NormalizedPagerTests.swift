@@ -71,13 +71,16 @@ import Testing
     }
   }
 
-  private func page(_ ids: [Int], hasNext: Bool = false, hasPrevious: Bool = false) -> String {
+  private func page(
+    _ ids: [Int], hasNext: Bool = false, hasPrevious: Bool = false, reaching cursor: String? = nil
+  ) -> String {
     let edges = ids.map { id in
       """
       {"__typename": "FeedEdge", "cursor": "c\(id)", "node": {"__typename": "Issue", "id": "\(id)", "title": "t\(id)"}}
       """
     }
-    let cursors = (ids.first.map { "\"c\($0)\"" } ?? "null", ids.last.map { "\"c\($0)\"" } ?? "null")
+    let reached = cursor.map { "\"\($0)\"" } ?? "null"
+    let cursors = (ids.first.map { "\"c\($0)\"" } ?? reached, ids.last.map { "\"c\($0)\"" } ?? reached)
     return """
       {"feed": {"__typename": "FeedConnection", "edges": [\(edges.joined(separator: ","))], "pageInfo": {
       "__typename": "PageInfo", "hasNextPage": \(hasNext), "hasPreviousPage": \(hasPrevious),
@@ -97,6 +100,31 @@ import Testing
     pager.loadMore()
     #expect(world.server.count == 2)
     #expect(states.brief == "t1,t2>| t1,t2>…| t1,t2,t3")
+  }
+
+  @Test func `pages without elements that begin a list are followed by the next, also after a restart`() async throws {
+    var schema = try RecordSchema(Self.schema)
+    schema.pageConnections()
+    let folder = TemporaryFolder()
+    let before = try NormalizedWorld(in: folder.url, schema: schema)
+    let pager = pager(of: before)
+    before.server.last.data(page([], hasNext: true, reaching: "c1"))
+    while pager.state.isLoading { await Task.yield() }
+    #expect(pager.state.brief == ">")
+    let loading = Task { await pager.loadedMore() }
+    while before.server.count < 2 { await Task.yield() }
+    #expect(before.server.last["variables"]?["after"] == "c1")
+    before.server.last.data(page([], hasNext: true, hasPrevious: true, reaching: "c2"))
+    #expect(await loading.value.brief == ">")
+    await before.store.close()
+    let world = try NormalizedWorld(in: folder.url, schema: schema)
+    let later = self.pager(of: world)
+    #expect(later.state.brief == ">")
+    let more = Task { await later.loadedMore() }
+    while world.server.count < 1 { await Task.yield() }
+    #expect(world.server.last["variables"]?["after"] == "c2")
+    world.server.last.data(page([3], hasPrevious: true))
+    #expect(await more.value.brief == "t3")
   }
 
   @Test func `a pager shows at once what another has loaded, and shares what it loads`() throws {

@@ -9,56 +9,6 @@ import Testing
 
 @testable import Stores
 
-/// A server that a test answers for, request by request, behind a client.
-final class QuietServer: HTTPTransport {
-  struct Request: Sendable {
-    let request: HTTPRequest
-    let observer: AnyObserver<HTTPResponsePart>
-    let isCancelled: Mutable<Bool>
-
-    /// The name of the operation.
-    var name: String { request.operationName ?? "" }
-
-    /// A part of what was sent.
-    subscript(name: String) -> JSONValue? {
-      guard let body = request.body, case .object(let members)? = try? JSONValue(json: body.bytes) else { return nil }
-      return members[name]
-    }
-
-    /// The document that was sent.
-    var document: String { self["query"]?.stringValue ?? "" }
-
-    func answer(_ json: String, status: Int = 200) {
-      let response = HTTPResponse(
-        status: status, headers: ["Content-Type": "application/json"], body: Data(json.utf8))
-      for part in response.parts { observer.onNext(part) }
-      observer.onCompleted()
-    }
-
-    /// Answers with data.
-    func data(_ json: String) { answer("{\"data\": \(json)}") }
-
-    func fail() { observer.onError(RequestError(.connectionLost, "gone")) }
-  }
-
-  let requests = Mutable<[Request]>([])
-
-  func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    .create { observer in
-      let request = Request(request: request, observer: observer, isCancelled: Mutable(false))
-      self.requests.update { $0.append(request) }
-      return Disposables.create { request.isCancelled.update { $0 = true } }
-    }
-  }
-
-  var count: Int { requests.value.count }
-
-  /// The latest request.
-  var last: Request { requests.value[count - 1] }
-
-  subscript(index: Int) -> Request { requests.value[index] }
-}
-
 /// A store over a quiet server, in virtual time.
 struct NormalizedWorld {
   let server = QuietServer()

@@ -169,6 +169,54 @@ struct RecordPageTests {
     #expect(try connection.read(["last": 2], all: true) == "3,4,8,9")
   }
 
+  @Test("a first page without elements is passed, also if it comes after others, and several are")
+  mutating func passedFirstPages() throws {
+    try connection.write([9], ["first": 2, "after": "c8"], hasNext: true)
+    try writeEmpty(["first": 2], to: "c2")
+    #expect(try endCursor(["first": 2]) == "c2")
+    try connection.write([7], ["first": 2, "after": "c6"], hasNext: true)
+    try writeEmpty(["first": 2, "after": "c2"], to: "c4")
+    #expect(try endCursor(["first": 2]) == "c4")
+    try connection.write([5, 7], ["first": 2, "after": "c4"], hasNext: true)
+    #expect(try connection.read(all: true) == "5,7>")
+    try writeEmpty(["first": 2], to: "c2")
+    #expect(try connection.read(all: true) == "5,7>")
+  }
+
+  @Test("a last page without elements is passed backwards")
+  mutating func passedLastPage() throws {
+    try writeEmpty(["last": 2], to: "c8")
+    try writeEmpty(["last": 2, "before": "c8"], to: "c6")
+    try connection.write([4, 5], ["last": 2, "before": "c6"], hasPrevious: true)
+    #expect(try connection.read(["last": 2], all: true) == "<4,5")
+  }
+
+  @Test("what an edit adds to a first page without elements is before those behind it")
+  mutating func editOfPassedPage() throws {
+    try writeEmpty(["first": 2], to: "c2")
+    var plan = try connection.test.plan(TestConnection.document, variables: ["first": 2])
+    plan.replacesPages = true
+    let json = TestConnection.response([1], hasNext: true).replacing("\"c1\"", with: "null")
+    _ = try connection.test.cache.write(Array(json.utf8).span.bytes, of: &plan)
+    #expect(try endCursor(["first": 2]) == "c2")
+    try connection.write([3, 4], ["first": 2, "after": "c2"])
+    #expect(try ids(["first": 2]) == ["1", "3", "4"])
+  }
+
+  private mutating func users(_ variables: [String: JSONValue]) throws -> JSONValue? {
+    var plan = try connection.test.plan(TestConnection.document, variables: variables)
+    plan.readsAllPages = true
+    return try connection.test.cache.read(&plan).json.flatMap { try JSONValue(json: $0.span.bytes)["users"] }
+  }
+
+  private mutating func endCursor(_ variables: [String: JSONValue]) throws -> String? {
+    try users(variables)?["pageInfo"]?["endCursor"]?.stringValue
+  }
+
+  private mutating func ids(_ variables: [String: JSONValue]) throws -> [String]? {
+    try users(variables)?["edges"]?.arrayValue?.compactMap { $0["node"]?["id"]?.stringValue }
+  }
+
   @Test("a last page ends the list, an empty one too")
   mutating func end() throws {
     try connection.write([1, 2, 3, 4], ["first": 4], hasNext: true)

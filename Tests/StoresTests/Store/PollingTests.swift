@@ -87,6 +87,22 @@ struct PollingTests {
     _ = stream
   }
 
+  @Test func `the pause after a failure is kept also by who comes during it`() {
+    let stream = stream()
+    server[0].answer(1)
+    time.advance(by: .seconds(10))
+    var error = RequestError(.rateLimited, "slower")
+    error.retryAfter = .seconds(60)
+    server[1].fail(error)
+    time.advance(by: .seconds(2))
+    let later = self.stream()
+    time.advance(by: .seconds(57))
+    #expect(server.count == 2)
+    time.advance(by: .seconds(1))
+    #expect(server.count == 3)
+    _ = (stream, later)
+  }
+
   @Test func `nothing is requested while nobody watches`() {
     let stream = stream()
     server[0].answer(1)
