@@ -43,6 +43,8 @@ import Testing
         check, GeneratedMoments.PostPhotoSession.Session(userID: "1", photo: photo, title: "a", withLikes: true)),
       CheckedSession(check, GeneratedMoments.MomentLikedSession.Session(userID: "1", withLikes: true)),
       CheckedSession(check, SearchSession.Session(text: "a")),
+      CheckedSession(check, TimelineSession.Session(userID: "1")),
+      CheckedSession(check, LikeSession.Session(momentID: "1", userID: "1")),
     ]
     for session in checked { #expect(session.findings == [], "\(session.name)") }
     let operations = try GenerationFolder(target: "GeneratedMoments").generate().operations

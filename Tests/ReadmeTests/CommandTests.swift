@@ -19,6 +19,8 @@ private struct DocumentedCommand: Sendable {
   /// What it prints, among other text, to its standard output or error.
   var prints = ""
 
+  private static let configuration = RepositoryLayout.root.path + "/Tests/GeneratedMoments/graphql.json"
+
   /// Every command of the README. A new one belongs here.
   static let all = [
     DocumentedCommand(text: "swift run moments", form: .asItStands, prints: "Lin Wei"),
@@ -29,13 +31,11 @@ private struct DocumentedCommand: Sendable {
       text: "Scripts/bench client", form: .with([], exitCode: 64), prints: "usage: Scripts/bench streams|json|"),
     DocumentedCommand(text: "Scripts/bench client", form: .inChecks("Benchmarks/Package.swift")),
     DocumentedCommand(text: "Scripts/bench json", form: .inChecks("Benchmarks/Package.swift")),
-    DocumentedCommand(text: "Scripts/bench transport", form: .inChecks("Benchmarks/Package.swift")),
-    DocumentedCommand(text: "Scripts/soak", form: .with(["--help"]), prints: "Soaks the client"),
-    DocumentedCommand(text: "Scripts/soak", form: .inChecks(#"step "soak" Scripts/soak --short"#)),
     DocumentedCommand(text: "Scripts/docs", form: .inChecks(#"step "documentation" Scripts/docs"#)),
     DocumentedCommand(
-      text: "swift test --package-path Examples/OtherSchema",
-      form: .inChecks(#"step "tests of $package" swift test --package-path "$package""#)),
+      text: "graphql generate",
+      form: .with(["generate", "--check", "--config", configuration]),
+      prints: "not up to date: 0 of"),
   ]
 
   /// The program, and the arguments that the document shows.

@@ -15,6 +15,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+import struct GeneratedMoments.TimelineSession
+
 struct ReadmeTests {
   private let fixture = MomentsDetails(
     userDetails: .init(id: "0", name: "Wei", avatar: "a", backgroundImage: "b"), moments: [])
@@ -128,11 +130,19 @@ struct ReadmeTests {
     #expect(timeline.moments.count == 60)
   }
 
-  @Test func `the README's first sample reads a value from the real server and caches it`() async throws {
-    let server = try await BFFServer.shared()
-    let snapshot = try await Samples.ownOperation(endpoint: server.graphqlURL, bag: DisposeBag())
-    #expect(snapshot.value?.id == "0")
-    #expect(snapshot.source == .network)
+  @Test func `the README's first sample shows a like of the real server in what is cached`() async throws {
+    let server = try await BFFServer.start()
+    let store = try await Samples.likedTimeline(endpoint: server.graphqlURL, bag: DisposeBag())
+    let timeline = try await store.get(TimelineSession.Session(userID: "0"), .cacheFirst).value.value?.timeline
+    let moment = try #require(timeline?.moments.first { $0.id == "m0-1" })
+    #expect(moment.isLiked)
+    #expect(moment.likes.contains { $0.id == "0" })
+  }
+
+  @Test func `the README's operations are those that its first sample's structs were made of`() throws {
+    let readme = try String(contentsOf: RepositoryLayout.root.appending(path: "README.md"), encoding: .utf8)
+    let document = RepositoryLayout.root.appending(path: "Tests/GeneratedMoments/Operations/Timeline.graphql")
+    #expect(readme.contains("```graphql\n\(try String(contentsOf: document, encoding: .utf8))```"))
   }
 
   @Test func `the README has 200 lines at most`() throws {

@@ -15,6 +15,9 @@ import Streams
 import StrictJSON
 import Testing
 
+import struct GeneratedMoments.LikeSession
+import struct GeneratedMoments.TimelineSession
+
 struct User: Codable, Hashable, Sendable {
   let id: String
   let name: String
@@ -72,10 +75,7 @@ func end(_ transport: SocketTransport, _ users: Store<Int, User>) async {
 
 struct FixtureSession: GetMomentsByUserIDSessionType {
   let details: MomentsDetails
-
-  func getMoments(userID: String) -> Observable<MomentsDetails> {
-    .just(details)
-  }
+  func getMoments(userID: String) -> Observable<MomentsDetails> { .just(details) }
 }
 
 struct SlowRequests: RequestObserver {
@@ -97,13 +97,15 @@ struct Home: Sendable {
 }
 
 enum Samples {
-  static func ownOperation(endpoint: URL, bag: DisposeBag) async throws -> Snapshot<User> {
+  static func likedTimeline(endpoint: URL, bag: DisposeBag) async throws -> NormalizedStore {
     let client = try APIClient(baseURL: endpoint, middlewares: .standard())  // deadline, retries, circuit breaker
-    let users = Store<String, User>(.ofStream { id in GetUser(variables: .init(id: id)).data(on: client).map(\.user) })
-    users.values("0").subscribe(onNext: { print("now", $0.name) }).disposed(by: bag)  // live: each new value
-    let snapshot = try await users.get("0", .cacheFirst).value
-    print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet", snapshot.age)
-    return snapshot
+    let store = NormalizedStore(client, schema: .moments)  // or in a folder, with what waits for the network
+    let timeline = TimelineSession.Session(userID: "0")
+    store.stream(timeline)  // live: what is cached, what the server has, and each change of that
+      .subscribe(onNext: { snapshot in print(snapshot.value?.timeline.moments.count { $0.isLiked } ?? 0, "liked") })
+      .disposed(by: bag)
+    _ = try await store.mutate(LikeSession.Session(momentID: "m0-1", userID: "0")).value
+    return store
   }
 
   static func contract(sdl: String) throws {
@@ -135,8 +137,7 @@ enum Samples {
 
   static func configuredClient(endpoint: URL) throws -> APIClient {
     let client = try APIClient(
-      baseURL: endpoint,
-      defaultHeaders: .userAgent(name: "Timelines", version: "2.1.0"),
+      baseURL: endpoint, defaultHeaders: .userAgent(name: "Timelines", version: "2.1.0"),
       middlewares: [LoggingMiddleware { line in print(line) }],
       timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5), total: .milliseconds(7500)),
       responseBodyLimit: 1 << 20)
