@@ -21,6 +21,8 @@ extension RPCError {
     let error = RequestError(wrapping: error)
     if let error = error.cause as? RPCError {
       self = error
+      // In the metadata of a response that is only a head are HTTP's fields, too, which the next head must not repeat.
+      for name in [":status", "content-type"] { metadata.removeAllValues(forKey: name) }
       return
     }
     if let status = error.cause as? GRPCStatus {

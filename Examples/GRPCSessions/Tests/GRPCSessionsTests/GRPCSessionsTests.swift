@@ -89,6 +89,20 @@ import Testing
   }
 
   @Test(arguments: Way.allCases)
+  func `a gateway passes the status of a service behind it on`(_ way: Way) async throws {
+    let refusal = RequestError(gRPC: RPCError(code: .alreadyExists, message: "schon da: 100 % übrig"))
+    try await withService(way, Backend { _ in .error(refusal) }) { inner, _ in
+      try await withService(way, Backend { _ in inner.getMoments.getMoments(userID: "0") }) { sessions, _ in
+        let error = await #expect(throws: RequestError.self) {
+          try await sessions.getMoments.getMoments(userID: "0").value
+        }
+        #expect(code(of: error) == .alreadyExists)
+        #expect(error?.message == "alreadyExists: schon da: 100 % übrig")
+      }
+    }
+  }
+
+  @Test(arguments: Way.allCases)
   func `a timeline without an owner is not decodable`(_ way: Way) async throws {
     let details = MomentsDetails(userDetails: .init(id: "", name: "", avatar: "", backgroundImage: ""), moments: [])
     try await withService(way, Backend { _ in .just(details) }) { sessions, _ in
