@@ -4,7 +4,10 @@ import PackageDescription
 
 let package = Package(
   name: "GRPCSessions",
-  products: [.library(name: "GRPCSessions", targets: ["GRPCSessions"])],
+  products: [
+    .library(name: "GRPCSessions", targets: ["GRPCSessions", "MomentsService"]),
+    .library(name: "GRPCOverHTTP2", targets: ["GRPCOverHTTP2", "MomentsService"]),
+  ],
   dependencies: [
     .package(name: "MomentsSDK", path: "../.."),
     .package(name: "Moments", path: "../../Moments"),
@@ -14,9 +17,18 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-protobuf.git", exact: "1.39.0"),
   ],
   targets: [
+    // What both ways have in common.
+    .target(
+      name: "MomentsService",
+      dependencies: [
+        .product(name: "Moments", package: "Moments"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ]),
     .target(
       name: "GRPCSessions",
       dependencies: [
+        "MomentsService",
         .product(name: "Moments", package: "Moments"),
         .product(name: "GraphQLClient", package: "MomentsSDK"),
         .product(name: "HTTPClientCore", package: "MomentsSDK"),
@@ -25,12 +37,22 @@ let package = Package(
         .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ]),
+    .target(
+      name: "GRPCOverHTTP2",
+      dependencies: [
+        "MomentsService",
+        .product(name: "Moments", package: "Moments"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ]),
     .testTarget(
       name: "GRPCSessionsTests",
       dependencies: [
-        "GRPCSessions",
+        "GRPCOverHTTP2", "GRPCSessions", "MomentsService",
         .product(name: "Moments", package: "Moments"),
         .product(name: "HTTPClientCore", package: "MomentsSDK"),
+        .product(name: "SocketHTTP", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "GRPCCore", package: "grpc-swift-2"),
         .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),

@@ -1,6 +1,7 @@
 public import GRPCCore
 import HTTPClientCore
 import Models
+import MomentsService
 import Streams
 
 /// The service that sessions call: a client of gRPC, and how long a call may take. Whoever makes the client runs it, with

@@ -1,5 +1,6 @@
 public import GRPCCore
 import Models
+import MomentsService
 public import Networking
 import Streams
 

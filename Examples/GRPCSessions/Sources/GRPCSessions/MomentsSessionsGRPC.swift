@@ -1,5 +1,6 @@
 import GRPCCore
 public import Models
+import MomentsService
 public import Networking
 public import Streams
 import SwiftProtobuf

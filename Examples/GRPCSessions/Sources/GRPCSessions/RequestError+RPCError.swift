@@ -1,30 +1,17 @@
 public import GRPCCore
 import GraphQLClient
 public import HTTPClientCore
-
-extension RequestError.Kind {
-  /// The service responded with a status of gRPC that no other kind stands for; the cause is an `RPCError`, and `status`
-  /// is HTTP's for it.
-  public static let gRPC = Self("gRPC")
-}
+public import MomentsService
 
 extension RequestError {
-  /// An error of a call, for what handles errors of requests: a `Store`, for example, which keeps what it has in an
-  /// outage, and an app that asks to sign in if `isUnauthenticated`.
+  /// An error of a call; the cause of a status is the `RPCError`.
   public init(gRPC error: any Error) {
     guard let error = error as? RPCError else {
       self.init(wrapping: error)
       return
     }
-    let kind: Kind =
-      switch error.code {
-      case .cancelled: .cancelled
-      case .deadlineExceeded: .timedOut
-      case .unavailable: .connectionLost
-      case .resourceExhausted: .rateLimited
-      default: .gRPC
-      }
-    self.init(kind, "\(error.code): \(error.message)", status: error.code.httpStatus, cause: error)
+    let code = GRPCStatus.Code(rawValue: error.code.rawValue) ?? .unknown
+    self.init(GRPCStatus(code, error.message), cause: error)
   }
 }
 
@@ -34,6 +21,12 @@ extension RPCError {
     let error = RequestError(wrapping: error)
     if let error = error.cause as? RPCError {
       self = error
+      // In the metadata of a response that is only a head are HTTP's fields, too, which the next head must not repeat.
+      for name in [":status", "content-type"] { metadata.removeAllValues(forKey: name) }
+      return
+    }
+    if let status = error.cause as? GRPCStatus {
+      self.init(code: RPCError.Code(status.code), message: status.message)
       return
     }
     let code: RPCError.Code =
@@ -53,18 +46,8 @@ extension RPCError {
 }
 
 extension RPCError.Code {
-  /// HTTP's status of the same meaning, as google.rpc.Code has it; none for what ends without a response.
-  fileprivate var httpStatus: Int? {
-    switch self {
-    case .invalidArgument, .failedPrecondition, .outOfRange: 400
-    case .unauthenticated: 401
-    case .permissionDenied: 403
-    case .notFound: 404
-    case .alreadyExists, .aborted: 409
-    case .resourceExhausted: 429
-    case .unknown, .internalError, .dataLoss: 500
-    case .unimplemented: 501
-    default: nil
-    }
+  /// The same code.
+  public init(_ code: GRPCStatus.Code) {
+    self = Status.Code(rawValue: code.rawValue).flatMap { Self($0) } ?? .unknown
   }
 }

@@ -2,6 +2,7 @@ import GRPCCore
 import GRPCSessions
 import HTTPClientCore
 import Models
+import MomentsService
 import Networking
 import Repository
 import Streams
@@ -22,7 +23,8 @@ import Testing
       ])
   }
 
-  @Test func `a repository takes the sessions as they are, and a like reaches its watchers`() async throws {
+  @Test(arguments: Way.allCases)
+  func `a repository takes the sessions as they are, and a like reaches its watchers`(_ way: Way) async throws {
     let backend = Backend { call in
       switch call {
       case .getMoments("0"): .just(timeline())
@@ -30,25 +32,29 @@ import Testing
       default: .error(RequestError(.invalidRequest, "\(call)"))
       }
     }
-    try await withService(backend) { service, _ in
+    try await withService(way, backend) { sessions, _ in
       let repo = MomentsRepo(
-        getMomentsByUserIDSession: GetMomentsByUserIDSessionGRPC(service),
-        updateMomentLikeSession: UpdateMomentLikeSessionGRPC(service))
+        getMomentsByUserIDSession: sessions.getMoments, updateMomentLikeSession: sessions.updateLike)
       #expect(try await repo.getMoments(userID: "0").value == timeline())
       _ = try await repo.updateLike(isLiked: true, momentID: "m0", fromUserID: "0").value
       #expect(try await repo.momentsDetails(userID: "0").take(1).value == timeline(isLiked: true))
     }
   }
 
-  @Test func `an idempotency key arrives`() async throws {
+  @Test(arguments: Way.allCases)
+  func `an idempotency key arrives`(_ way: Way) async throws {
     let backend = Backend { call in
       call == .updateLike(true, "m0", "0", "k-1") ? .just(timeline()) : .error(RequestError(.unknown, "\(call)"))
     }
-    try await withService(backend) { service, _ in
-      let session = UpdateMomentLikeSessionGRPC(service)
-      let liked = try await session.updateLike(true, momentID: "m0", fromUserID: "0", idempotencyKey: "k-1").value
+    try await withService(way, backend) { sessions, _ in
+      let liked = try await sessions.updateLike.updateLike(true, momentID: "m0", fromUserID: "0", idempotencyKey: "k-1")
+        .value
       #expect(liked == timeline())
     }
+  }
+
+  private func code(of error: RequestError?) -> RPCError.Code? {
+    (error?.cause as? RPCError)?.code ?? (error?.cause as? GRPCStatus).map { RPCError.Code($0.code) }
   }
 
   static let failures: [(RequestError, RequestError.Kind, RPCError.Code, status: Int?)] = [
@@ -62,18 +68,19 @@ import Testing
     (RequestError(.undecodable, "secret"), .gRPC, .internalError, 500),
   ]
 
-  @Test(arguments: failures)
+  @Test(arguments: Way.allCases, failures)
   func `an error of the backend becomes a status, and that an error of the session`(
-    _ failure: RequestError, _ kind: RequestError.Kind, _ code: RPCError.Code, status: Int?
+    _ way: Way, _ example: (RequestError, RequestError.Kind, RPCError.Code, status: Int?)
   ) async throws {
-    try await withService(Backend { _ in .error(failure) }) { service, _ in
+    let (failure, kind, code, status) = example
+    try await withService(way, Backend { _ in .error(failure) }) { sessions, _ in
       let error = await #expect(throws: RequestError.self) {
-        try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
+        try await sessions.getMoments.getMoments(userID: "0").value
       }
       #expect(error?.kind == kind)
       #expect(error?.status == status)
       #expect(error?.operationName == "GetMoments")
-      #expect((error?.cause as? RPCError)?.code == code)
+      #expect(self.code(of: error) == code)
       #expect(error?.isOutage == failure.isOutage || kind == .gRPC)
       #expect(error?.isUnauthenticated == failure.isUnauthenticated)
       #expect(error?.isForbidden == failure.isForbidden)
@@ -81,18 +88,34 @@ import Testing
     }
   }
 
-  @Test func `a timeline without an owner is not decodable`() async throws {
+  @Test(arguments: Way.allCases)
+  func `a gateway passes the status of a service behind it on`(_ way: Way) async throws {
+    let refusal = RequestError(gRPC: RPCError(code: .alreadyExists, message: "schon da: 100 % übrig"))
+    try await withService(way, Backend { _ in .error(refusal) }) { inner, _ in
+      try await withService(way, Backend { _ in inner.getMoments.getMoments(userID: "0") }) { sessions, _ in
+        let error = await #expect(throws: RequestError.self) {
+          try await sessions.getMoments.getMoments(userID: "0").value
+        }
+        #expect(code(of: error) == .alreadyExists)
+        #expect(error?.message == "alreadyExists: schon da: 100 % übrig")
+      }
+    }
+  }
+
+  @Test(arguments: Way.allCases)
+  func `a timeline without an owner is not decodable`(_ way: Way) async throws {
     let details = MomentsDetails(userDetails: .init(id: "", name: "", avatar: "", backgroundImage: ""), moments: [])
-    try await withService(Backend { _ in .just(details) }) { service, _ in
+    try await withService(way, Backend { _ in .just(details) }) { sessions, _ in
       let error = await #expect(throws: RequestError.self) {
-        try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
+        try await sessions.getMoments.getMoments(userID: "0").value
       }
       #expect(error?.kind == .undecodable)
       #expect(error?.message.contains("owner.id") == true)
     }
   }
 
-  @Test func `disposing cancels the call, and on the server the backend's request`() async throws {
+  @Test(arguments: Way.allCases)
+  func `disposing cancels the call, and on the server the backend's request`(_ way: Way) async throws {
     let (events, log) = AsyncStream.makeStream(of: String.self)
     let backend = Backend { _ in
       .create { _ in
@@ -100,22 +123,22 @@ import Testing
         return Disposables.create { log.yield("disposed") }
       }
     }
-    try await withService(backend) { service, _ in
+    try await withService(way, backend) { sessions, _ in
       var seen = events.makeAsyncIterator()
-      let session = GetMomentsByUserIDSessionGRPC(service)
-      let subscription = session.getMoments(userID: "0").subscribe(onNext: { _ in }, onError: { _ in })
+      let subscription = sessions.getMoments.getMoments(userID: "0").subscribe(onNext: { _ in }, onError: { _ in })
       #expect(await seen.next() == "started")
       subscription.dispose()
       #expect(await seen.next() == "disposed")
     }
   }
 
-  @Test func `a deadline ends the call here, and on the server the backend's request`() async throws {
+  @Test(arguments: Way.allCases)
+  func `a deadline ends the call here, and on the server the backend's request`(_ way: Way) async throws {
     let (events, log) = AsyncStream.makeStream(of: String.self)
     let backend = Backend { _ in .create { _ in Disposables.create { log.yield("disposed") } } }
-    try await withService(backend, timeout: .milliseconds(300)) { service, _ in
+    try await withService(way, backend, timeout: .milliseconds(300)) { sessions, _ in
       let error = await #expect(throws: RequestError.self) {
-        try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
+        try await sessions.getMoments.getMoments(userID: "0").value
       }
       #expect(error?.kind == .timedOut)
       #expect(error?.isOutage == true)
@@ -124,17 +147,19 @@ import Testing
     }
   }
 
-  @Test func `a server that is not there is an outage`() async throws {
-    let port = try await withService(Backend { _ in .just(timeline()) }) { service, port in
-      _ = try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
+  @Test(arguments: Way.allCases)
+  func `a server that is not there is an outage`(_ way: Way) async throws {
+    let port = try await withService(way, Backend { _ in .just(timeline()) }) { sessions, port in
+      _ = try await sessions.getMoments.getMoments(userID: "0").value
       return port
     }
-    try await withClient(port: port) { service in
+    try await withClient(way, port: port) { sessions in
       let error = await #expect(throws: RequestError.self) {
-        try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
+        try await sessions.getMoments.getMoments(userID: "0").value
       }
-      #expect(error?.kind == .connectionLost)
+      #expect(error?.kind == (way == .library ? .connectionLost : .cannotConnect))
       #expect(error?.isOutage == true)
+      #expect(way == .library || error?.reached == .never)
     }
   }
 }

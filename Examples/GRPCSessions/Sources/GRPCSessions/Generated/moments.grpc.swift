@@ -10,6 +10,7 @@
 
 import GRPCCore
 import GRPCProtobuf
+import MomentsService
 
 // MARK: - moments.v1.MomentsService
 

@@ -1,10 +1,10 @@
 import HTTPClientCore
-import Models
+package import Models
 import SwiftProtobuf
 
 extension MomentsDetails {
   /// Reads a timeline; messages have defaults for what is missing, so what identifies something must not be empty.
-  init(_ timeline: Moments_V1_Timeline) throws {
+  package init(_ timeline: Moments_V1_Timeline) throws {
     let owner = timeline.owner
     self.init(
       userDetails: UserDetails(
@@ -35,7 +35,7 @@ extension String {
 
 extension Moments_V1_Timeline {
   /// Writes a timeline, for a service.
-  init(_ details: MomentsDetails) throws {
+  package init(_ details: MomentsDetails) throws {
     self.init()
     owner = .with {
       $0.id = details.userDetails.id
