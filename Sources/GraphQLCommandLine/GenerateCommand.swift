@@ -125,7 +125,8 @@ package struct GenerateCommand: Sendable {
     let changes = try output.changes()
     if options.isCheck {
       for path in changes.paths { try console.write("\(sanitized(path)) is not up to date\n") }
-      console.report("not up to date: \(changes.paths.count) of \(counted(output.count, "file"))")
+      let (stale, files) = (changes.paths.count, counted(output.count, "file"))
+      console.report(stale == 0 ? "\(files) up to date" : "not up to date: \(stale) of \(files)")
       return changes.paths.isEmpty ? .success : .invalid
     }
     try changes.carryOut()

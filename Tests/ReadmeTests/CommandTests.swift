@@ -35,7 +35,7 @@ private struct DocumentedCommand: Sendable {
     DocumentedCommand(
       text: "graphql generate",
       form: .with(["generate", "--check", "--config", configuration]),
-      prints: "not up to date: 0 of"),
+      prints: "files up to date"),
   ]
 
   /// The program, and the arguments that the document shows.

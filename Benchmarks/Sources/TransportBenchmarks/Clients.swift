@@ -74,7 +74,8 @@ enum Client: String, CaseIterable, Sendable {
       request.body = .bytes(body)
       let response = try await client.execute(request, timeout: .seconds(60))
       let answer = try await response.body.collect(upTo: 1 << 20)
-      guard answer.readableBytes == load.size else { throw URLError(.badServerResponse) }
+      let isExpected = response.version == (version == .http1Only ? .http1_1 : .http2)
+      guard isExpected, answer.readableBytes == load.size else { throw URLError(.badServerResponse) }
     }
   }
 }
