@@ -10,8 +10,7 @@ let package = Package(
   dependencies: [.package(name: "MomentsSDK", path: "../..")],
   targets: [
     .executableTarget(
-      name: "starter", dependencies: sdk, path: "Sources", exclude: ["Operations"],
-      resources: [.embedInCode("schema.graphql")]),
+      name: "starter", dependencies: sdk, path: "Sources", exclude: ["Operations", "schema.graphql"]),
     .testTarget(
       name: "starterTests",
       dependencies: sdk + [

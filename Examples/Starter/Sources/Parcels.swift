@@ -40,12 +40,13 @@ final class Parcels: Sendable {
     return try await store.get(ParcelsSession.Session(), .networkFirst).value.requireValue().parcels
   }
 
-  /// Marks a parcel as delivered. The list shows it at once; whether the server has it by now is the result.
+  /// Marks a parcel as delivered. The list shows it at once; whether the server has it by now is the result. If it waits
+  /// because the server has refused the token, that is an error.
   func deliver(_ parcel: String) async throws -> Bool {
     do {
       _ = try await outbox.submit(Delivery(parcel: parcel)).value
       return true
-    } catch OutboxError.queued {
+    } catch OutboxError.queued(let error) where !error.isUnauthenticated {
       return false
     }
   }
