@@ -31,7 +31,10 @@ struct ExampleCommandTests {
   }
 
   @Test func `each command names a package, a program and files that are there`() throws {
-    for folder in Self.folders {
+    // All commands of this one run as they stand, on a copy.
+    let checks = try Self.text(RepositoryLayout.root.appending(path: ".ci/run"))
+    #expect(checks.contains("Scripts/starter .build-examples\n"))
+    for folder in Self.folders where folder.lastPathComponent != "Starter" {
       for command in try Self.commands(of: folder) {
         let problem = try Self.problem(with: command, in: folder)
         #expect(problem == nil, "\(folder.lastPathComponent): \(command)")
@@ -76,6 +79,16 @@ struct ExampleCommandTests {
         #expect(Self.isFile(folder.appending(path: file)), "\(file)")
       }
     }
+  }
+
+  @Test func `the image of Starter is linked as the small static program is`() throws {
+    func options(in path: String) throws -> Set<String> {
+      let text = try Self.text(RepositoryLayout.root.appending(path: path))
+      return Set(text.matches(of: /(?:-Xswiftc|-Xlinker) [\w\-=]+|--static-swift-stdlib/).map { String($0.0) })
+    }
+    let image = try options(in: "Examples/Starter/Dockerfile")
+    // The script compiles one program without SwiftPM, which has this option by itself.
+    #expect(try options(in: "Scripts/static").subtracting(["-Xlinker --gc-sections"]) == image)
   }
 
   @Test(arguments: ["moments", "graphql"])
