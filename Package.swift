@@ -234,9 +234,9 @@ let package = Package(
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "BFFOperations", "GeneratedMoments", "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage", "GraphQLSchema",
-        "GraphQLTesting", "HTTPClientCore", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "Stores",
-        "Streams", "StrictJSON", "TestSupport",
+        "BFFOperations", "GeneratedMoments", "GraphQLClient", "GraphQLClientTesting", "GraphQLLanguage",
+        "GraphQLSchema", "GraphQLTesting", "HTTPClientCore", "HTTPMiddlewares", "Models", "Networking", "Repository",
+        "SocketHTTP", "Stores", "Streams", "StrictJSON", "TestSupport",
       ]),
     .testTarget(
       name: "MomentsCommandTests",
