@@ -14,7 +14,8 @@ extension ConnectionPool {
         if let idle = isFull ? group.idle.first : firstToExpire() {
           effects.closing.append(idle.connection)
           drop(idle)
-        } else if !isFull, let member = takeStreaming() {
+        } else if !isFull, !room.isShort, let member = takeStreaming() {
+          // In a shortage that would be of no use: the connection keeps what is short.
           member.limit = 0
           member.group.move(member, to: .full)
           exempt(member)

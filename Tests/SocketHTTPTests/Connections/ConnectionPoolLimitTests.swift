@@ -295,6 +295,19 @@ import Testing
     #expect(pool.effects.closing.first === connection)
   }
 
+  @Test func `in a shortage of descriptors, connections with room beside their streams keep it`() throws {
+    let pool = PoolDriver(perRoute: 2, total: 8, streams: 8)
+    let stream = Exchange()
+    let connection = try connection(8, carrying: [stream], in: pool)
+    #expect(pool.becomeStream(stream))
+    #expect(pool.lease(Exchange(), "b") == nil)
+    #expect(try pool.removeUnopened(#require(pool.takeOpening()), shortage: .ofDescriptors) == nil)
+    #expect(pool.takeOpening() == nil)
+    #expect(pool.lease(Exchange(), "a") === connection)
+    for _ in 0..<8 where pool.isShort { pool.probe() }
+    #expect(pool.takeOpening() != nil)
+  }
+
   @Test func `a connection whose exchange was cancelled is idle for as long as is then said`() throws {
     let pool = PoolDriver()
     let kept = exchanges(1)
