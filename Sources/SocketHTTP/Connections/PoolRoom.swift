@@ -6,7 +6,8 @@ import SystemBase
 
 extension ConnectionPool {
   /// Opens a connection for each waiting exchange for which none is being opened, as long as there is room or a connection
-  /// that can make room: one that is idle, or one of another route that carries only streams, and then takes nothing else.
+  /// that can make room: one that is idle, or, for a route without any, one that carries only streams, and then takes nothing
+  /// else.
   mutating func openConnections(_ effects: inout Effects) {
     while let group = groupsInNeed.first {
       let isFull = group.connectionCount >= group.room.size
@@ -14,8 +15,8 @@ extension ConnectionPool {
         if let idle = isFull ? group.idle.first : firstToExpire() {
           effects.closing.append(idle.connection)
           drop(idle)
-        } else if !isFull, !room.isShort, let member = takeStreaming() {
-          // In a shortage that would be of no use: the connection keeps what is short.
+        } else if group.connectionCount == 0, !room.isShort, let member = takeStreaming() {
+          // A route that has connections gets those. In a shortage it would be of no use: the member keeps what is short.
           member.limit = 0
           member.group.move(member, to: .full)
           exempt(member)

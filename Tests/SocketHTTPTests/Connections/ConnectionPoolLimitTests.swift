@@ -295,6 +295,17 @@ import Testing
     #expect(pool.effects.closing.first === connection)
   }
 
+  @Test func `a route with connections takes no room that others have beside their streams`() throws {
+    let pool = PoolDriver(perRoute: 2, total: 2, streams: 8)
+    let stream = Exchange()
+    let connection = try connection(8, carrying: [stream], in: pool)
+    #expect(pool.becomeStream(stream))
+    _ = try self.connection(1, "b", carrying: [Exchange()], in: pool)
+    #expect(pool.lease(Exchange(), "b") == nil)
+    #expect(pool.takeOpening() == nil)
+    #expect(pool.lease(Exchange(), "a") === connection)
+  }
+
   @Test func `in a shortage of descriptors, connections with room beside their streams keep it`() throws {
     let pool = PoolDriver(perRoute: 2, total: 8, streams: 8)
     let stream = Exchange()
@@ -436,7 +447,13 @@ import Testing
         #expect(!own.contains { $0.isOpen && !$0.isFull })
         // Another one is being opened, or there is no room for it.
         let isOpening = own.contains { !$0.isOpen }
-        let isFull = placed.count == total && !placed.contains { $0.isOpen && !$0.exchanges.values.contains(false) }
+        // One with nothing but streams makes room for a route without connections, if that is the first that waits.
+        let isFirst = own.isEmpty && model.waiting.allSatisfy { model.exchanges[$0]?.route == route }
+        let isFull =
+          placed.count == total
+          && !placed.contains {
+            $0.isOpen && ($0.exchanges.isEmpty || isFirst && !$0.exchanges.values.contains(false))
+          }
         #expect(isOpening || own.count == perRoute || isFull)
       }
     }
