@@ -70,8 +70,8 @@ extension Observable {
   ) -> Observable {
     .create { observer in
       let pauses = Poller.pauses(of: interval, jitter: jitter)
-      let poller = Poller(pauses, scheduler, age: age, refresh: refresh)
-      poller.begin(after: backoff())
+      let poller = Poller(pauses, scheduler, age: age, backoff: backoff, refresh: refresh)
+      poller.begin()
       let subscription = self.subscribe(
         onNext: { observer.onNext($0) },
         onError: { error in
@@ -101,13 +101,15 @@ private final class Poller: Sendable {
   private let pauses: Backoff
   private let scheduler: any Scheduler
   private let age: @Sendable () -> Duration?
+  private let backoff: @Sendable () -> Duration
   private let refresh: @Sendable () -> Observable<Void>
 
   init(
     _ pauses: Backoff, _ scheduler: any Scheduler, age: @escaping @Sendable () -> Duration?,
-    refresh: @escaping @Sendable () -> Observable<Void>
+    backoff: @escaping @Sendable () -> Duration, refresh: @escaping @Sendable () -> Observable<Void>
   ) {
-    (self.pauses, self.scheduler, self.age, self.refresh) = (pauses, scheduler, age, refresh)
+    (self.pauses, self.scheduler) = (pauses, scheduler)
+    (self.age, self.backoff, self.refresh) = (age, backoff, refresh)
   }
 
   static func pauses(of interval: Duration, jitter: Double) -> Backoff {
@@ -115,10 +117,10 @@ private final class Poller: Sendable {
     return Backoff(initial: interval, maximum: max(interval, .seconds(300)), jitter: jitter)
   }
 
-  /// Waits until the value that is there is old enough, and at least for the pause that a failure asked for before.
-  func begin(after pause: Duration) {
+  /// Waits until the value that is there is old enough.
+  func begin() {
     let due = nextPause()
-    sleep(max(due - min(age() ?? .zero, due), pause))
+    sleep(due - min(age() ?? .zero, due))
   }
 
   /// Waits for a whole pause, since a response has come only now, whether or not the value is a new one; a response to
@@ -142,6 +144,9 @@ private final class Poller: Sendable {
       state.withLock { $0.failures = 0 }
       return sleep(due - age)
     }
+    // A request of somebody else may have failed, and another may be answered before that pause is over.
+    let pause = backoff()
+    if pause > .zero { return sleep(min(pause, due)) }
     run { [self] in
       refresh().take(1).asSingle().subscribe(
         onNext: { [self] in

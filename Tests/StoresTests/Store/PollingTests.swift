@@ -87,6 +87,32 @@ struct PollingTests {
     _ = stream
   }
 
+  @Test func `the pause after a failure ends with a response to somebody else`() {
+    let refused = Recorder(store.get("a", .networkOnly))
+    var error = RequestError(.rateLimited, "slower")
+    error.retryAfter = .seconds(3_000)
+    server[0].fail(error)
+    let stream = stream()
+    let refreshed = Recorder(store.get("a", .networkOnly))
+    let count = server.count
+    server[count - 1].answer(1)
+    time.advance(by: .seconds(20))
+    #expect(server.count == count + 1)
+    _ = (refused, stream, refreshed)
+  }
+
+  @Test func `the first request of a poll may be refused for long, too`() {
+    let stream = stream()
+    var error = RequestError(.rateLimited, "slower")
+    error.retryAfter = .seconds(3_000)
+    server[0].fail(error)
+    time.advance(by: .seconds(2_990))
+    #expect(server.count == 1)
+    time.advance(by: .seconds(20))
+    #expect(server.count == 2)
+    _ = stream
+  }
+
   @Test func `the pause after a failure is kept also by who comes during it`() {
     let stream = stream()
     server[0].answer(1)
