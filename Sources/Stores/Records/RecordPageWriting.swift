@@ -166,7 +166,12 @@ extension RecordCache {
       {
         replace(place, by: page, in: &runs, &state)
       } else if let cursor = passedCursor(in: newCells[...]), page.start == .open || page.end == .open {
-        if pass(page, to: cursor, in: &runs, passed, state.layer) { passed = cursor }
+        if pass(page, to: cursor, in: &runs, passed, state.layer) {
+          passed = cursor
+          // It is the cursor of one end: the other is requested again, if it had passed some, too.
+          let isForward = page.end == .open
+          runs.removeAll { $0.isPassed && ($0.start == .limit) != isForward }
+        }
       } else {
         merge(page, into: &runs, passed, &state)
       }
