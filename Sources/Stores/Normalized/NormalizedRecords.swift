@@ -132,16 +132,17 @@ struct NormalizedRecords: Sendable {
 
   /// Makes layers a part of what is below them, if nothing that is in progress belongs between.
   private mutating func settle() {
-    // The layer that another may join, 0 for the base; `nil` if it is that of a change in progress.
+    // The layer that another may join, 0 for the base; `nil` if it is that of a change in progress. What the server has said
+    // stays apart from edits.
     var below: UInt64? = 0
     for number in cache.layerNumbers where number < RecordLayer.firstOptimistic {
       let isEnded = !inProgress.contains(number)
-      if isEnded, let low = below, !inProgress.contains(where: { $0 > low && $0 < number }),
+      if isEnded, let low = below, low == 0 || answers.contains(low) == answers.contains(number),
+        !inProgress.contains(where: { $0 > low && $0 < number }),
         rebases.maySettle(number, into: low)
       {
         cache.settleLayer(number)
         forgetRebase(of: number)
-        if answers.contains(number) { answers.insert(low) }
       } else {
         below = isEnded ? number : nil
       }
@@ -160,7 +161,7 @@ struct NormalizedRecords: Sendable {
     if cache.overruled.isEmpty || isResponse && !answers.contains(where: { $0 > change.number }) { return [] }
     // What is made again, is made of this.
     let unknown = cache.overruled.filter { field in
-      cache.answeringLayer(of: field).map { !rebases.has($0) } ?? true
+      cache.answeringLayer(of: field).map { !rebases.has($0) && (!isResponse || answers.contains($0)) } ?? true
     }
     return reads.keys(touchedBy: unknown)
   }

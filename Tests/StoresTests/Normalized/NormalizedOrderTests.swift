@@ -196,12 +196,16 @@ import Testing
     _ = mutation
   }
 
-  @Test func `an edit that is made during a mutation is newer than its change`() throws {
+  @Test(arguments: [false, true])
+  func `an edit that is made during a mutation is newer than its change`(isPushBetween: Bool) throws {
     let world = try NormalizedWorld()
     let one = Recorder(world.store.stream(GetIssue("1")))
     world.server[0].data(issue("1", "a"))
     let mutation = Recorder(world.store.mutate(RenameIssue("1", "b")))
     try world.store.update(GetIssue("1")) { $0.issue?.title = "c" }
+    if isPushBetween {
+      try world.store.receive(["rename": ["id": "2", "title": "z"]], of: RenameIssue("2", "z"))
+    }
     world.server[1].data(renamed("1", "b"))
     #expect(world.server.count == 2)
     #expect(one.take().last?.brief == "1 c OPEN memory")
