@@ -12,7 +12,7 @@ extension Store {
   /// Requests are made while somebody is subscribed, and at no other time. Those of several subscribers are one, since
   /// the response to any request makes the value younger. After failures in a row, which the snapshots show, the pause
   /// doubles, up to five minutes, or the interval if that is longer; it is never shorter than what the server asks for.
-  /// The first pause of a later subscriber is as long as the store's back-off from those failures, at least.
+  /// Who subscribes later makes no request either during the store's back-off from those failures, unless a response ends it.
   /// - Parameters:
   ///   - key: What is read.
   ///   - interval: The longest time from one response to the next request; at least 100 milliseconds.
