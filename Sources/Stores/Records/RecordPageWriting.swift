@@ -28,7 +28,7 @@ extension RecordCache {
         complete(&run, page, info, isEdit: isEdit)
         let passed = page.isBackward ? PageField.startCursor : PageField.endCursor
         if run.rows.isEmpty, !isEdit, let cursor = info.first(where: { $0.field == passed && $0.kind == .scalar }) {
-          others.append(named(cursor, PageField.passed))
+          others.append(named(cursor, page.isBackward ? PageField.passedBackward : PageField.passed))
         }
         // What it says of the page is in the run.
         let names = PageField.hasNextPage...PageField.endCursor
@@ -146,7 +146,7 @@ extension RecordCache {
     if new.isPartial { return nil }
     let (oldCells, newCells) = (Array(cells(of: old)), Array(cells(of: new)))
     var runs = runs(in: oldCells)
-    let own = [PageField.runs, PageField.edit, PageField.log, PageField.passed]
+    let own = [PageField.runs, PageField.edit, PageField.log, PageField.passed, PageField.passedBackward]
     var others = oldCells.filter { !own.contains($0.field) }
     for cell in newCells where !own.contains(cell.field) {
       if let place = others.firstIndex(where: { $0.field == cell.field }) {
@@ -156,7 +156,7 @@ extension RecordCache {
         others.append(cell)
       }
     }
-    var passed = passedCursor(in: oldCells[...])
+    var passed = PassedCursors(in: oldCells)
     if let page = self.runs(in: newCells).first {
       let edit = newCells.first { $0.field == PageField.edit }
       if newCells.contains(where: { $0.field == PageField.isNumbered }) {
@@ -165,18 +165,18 @@ extension RecordCache {
         let place = view(of: PageArguments(page, count: Int(edit.count), isBackward: edit.offset == 1), in: oldCells)
       {
         replace(place, by: page, in: &runs, &state)
-      } else if let cursor = passedCursor(in: newCells[...]), page.start == .open || page.end == .open {
-        if pass(page, to: cursor, in: &runs, passed, state.layer) {
-          passed = cursor
-          // It is the cursor of one end: the other is requested again, if it had passed some, too.
-          let isForward = page.end == .open
-          runs.removeAll { $0.isPassed && ($0.start == .limit) != isForward }
-        }
+      } else if page.start == .open || page.end == .open,
+        let cursor = PassedCursors(in: newCells)[isBackward: page.end != .open]
+      {
+        if pass(page, to: cursor, in: &runs, passed, state.layer) { passed[isBackward: page.end != .open] = cursor }
       } else {
         merge(page, into: &runs, passed, &state)
       }
     }
-    if let passed, runs.contains(where: \.isPassed) { others.append(passed) }
+    for isBackward in [false, true] {
+      let isPassed = runs.contains { $0.isPassed && (isBackward ? $0.end : $0.start) == .limit }
+      if isPassed, let cursor = passed[isBackward: isBackward] { others.append(cursor) }
+    }
     let result = append(runs, others, &state)
     return areEqual(old, result) ? nil : result
   }
@@ -246,7 +246,7 @@ extension RecordCache {
   /// the list. What the runs have beyond it stays, if it shares an element with them; else it is a run of its own, until
   /// a page tells what is between.
   private mutating func merge(
-    _ new: PageRun, into runs: inout [PageRun], _ passed: Slot?, _ state: inout WriteState
+    _ new: PageRun, into runs: inout [PageRun], _ passed: PassedCursors, _ state: inout WriteState
   ) {
     if new.rows.isEmpty, new.start == .open || new.end == .open { return }
     var page = new
@@ -304,7 +304,7 @@ extension RecordCache {
   /// that, or before it. An element that only its cursor tells from the others keeps that.
   /// - Returns: Whether the run has no such element.
   private func pass(
-    _ page: PageRun, to cursor: Slot, in runs: inout [PageRun], _ passed: Slot?, _ layer: Int
+    _ page: PageRun, to cursor: Slot, in runs: inout [PageRun], _ passed: PassedCursors, _ layer: Int
   ) -> Bool {
     let isForward = page.end == .open
     let edge = isForward ? page.start : page.end
@@ -321,9 +321,8 @@ extension RecordCache {
   }
 
   /// The run and the element at which a page begins, or before which it ends.
-  /// - Parameter passed: The cursor that the first pages have reached without an element.
   private func place(
-    of edge: PageEdge, in runs: [PageRun], isStart: Bool, _ passed: Slot?
+    of edge: PageEdge, in runs: [PageRun], isStart: Bool, _ passed: PassedCursors
   ) -> (run: Int, row: Int)? {
     guard edge != .open else { return nil }
     if case .cursor(let cursor) = edge {
@@ -332,7 +331,8 @@ extension RecordCache {
         return (index, isStart ? row + 1 : row)
       }
       let isFirst = { (run: PageRun) in run.isPassed && (isStart ? run.start : run.end) == .limit }
-      if passed.flatMap({ fingerprint($0) }) == cursor, let run = runs.firstIndex(where: isFirst) {
+      if passed[isBackward: !isStart].flatMap({ fingerprint($0) }) == cursor, let run = runs.firstIndex(where: isFirst)
+      {
         return (run, isStart ? runs[run].rows.count : 0)
       }
     }

@@ -10,6 +10,7 @@ enum PageField {
   static let names = [
     "edges", "nodes", "node", "cursor", "pageInfo", "hasNextPage", "hasPreviousPage", "startCursor", "endCursor",
     " runs", " start", " end", " cursors", " edit", " limit", " numbered", " log", " passed",
+    " passedBackward",
   ]
   static let numbers = Dictionary(
     uniqueKeysWithValues: names.enumerated().map { ($1, UInt32(truncatingIfNeeded: $0 + 1)) })
@@ -35,8 +36,10 @@ enum PageField {
   static let isNumbered: UInt32 = 16
   /// The pages that were written to a layer.
   static let log: UInt32 = 17
-  /// The cursor at the other end of a page that has no elements, though the list does not end there.
+  /// The cursor at the other end of a page that has no elements, though the list does not end there; of one that was asked
+  /// for backwards.
   static let passed: UInt32 = 18
+  static let passedBackward: UInt32 = 19
 }
 
 /// What is at an end of a page or a run.
@@ -116,6 +119,23 @@ struct PageRow {
   var cursor = Slot.missing
   var edge = Slot.missing
   var node = Slot.missing
+}
+
+/// The cursors that the first pages of a list have reached without an element, and the last ones backwards.
+struct PassedCursors {
+  private var forward, backward: Slot?
+
+  init(in cells: some Sequence<Slot>) {
+    for cell in cells where cell.kind == .scalar {
+      if cell.field == PageField.passed { forward = cell }
+      if cell.field == PageField.passedBackward { backward = cell }
+    }
+  }
+
+  subscript(isBackward isBackward: Bool) -> Slot? {
+    get { isBackward ? backward : forward }
+    set { if isBackward { backward = newValue } else { forward = newValue } }
+  }
 }
 
 /// Elements that follow each other in the list.
@@ -207,7 +227,8 @@ extension RecordCache {
     guard var (view, range) = place(of: page, in: views) else { return nil }
     let isOpen = (page.isBackward ? view.start : view.end) != .limit
     let isPassed =
-      view.count == 0 && (page.isBackward ? page.end : page.start) == .limit && passedCursor(in: cells) != nil
+      view.count == 0 && (page.isBackward ? page.end : page.start) == .limit
+      && PassedCursors(in: cells)[isBackward: page.isBackward] != nil
     switch wanted {
     case nil where range.isEmpty && isOpen && !isPassed: return nil
     case let count? where count < range.count:
@@ -245,20 +266,15 @@ extension RecordCache {
   func pageInfo(of view: PageView, in cells: ArraySlice<Slot>) -> [Slot] {
     // An element that an edit has added has none.
     let cursors = self.cells(of: view.cursors).filter { $0.kind != .null }
-    let passed = passedCursor(in: cells)
+    let passed = PassedCursors(in: cells)
     let (isFirst, isLast) = (view.start == .limit && view.end == .open, view.start == .open && view.end == .limit)
     let info = cells.first { $0.field == PageField.pageInfo }
     return (info.map { Array(self.cells(of: $0)) } ?? []) + [
       named(.boolean(view.end != .limit), PageField.hasNextPage),
       named(.boolean(view.start != .limit), PageField.hasPreviousPage),
-      named(cursors.first ?? (isLast ? passed : nil) ?? Slot(.null), PageField.startCursor),
-      named(cursors.last ?? (isFirst ? passed : nil) ?? Slot(.null), PageField.endCursor),
+      named(cursors.first ?? (isLast ? passed[isBackward: true] : nil) ?? Slot(.null), PageField.startCursor),
+      named(cursors.last ?? (isFirst ? passed[isBackward: false] : nil) ?? Slot(.null), PageField.endCursor),
     ]
-  }
-
-  /// The cursor that the first pages have reached without an element.
-  func passedCursor(in cells: ArraySlice<Slot>) -> Slot? {
-    cells.first { $0.field == PageField.passed && $0.kind == .scalar }
   }
 
   func named(_ slot: Slot, _ field: UInt32) -> Slot {
