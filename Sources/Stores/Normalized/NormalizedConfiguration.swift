@@ -16,6 +16,16 @@ public struct NormalizedConfiguration: Sendable {
   /// not make it younger.
   public var freshness = Freshness()
 
+  /// How long what the server has said may be used, by type and field, beside ``freshness``: of `User`, all fields but its
+  /// key; of `Issue.state`, that field, whatever its type has. A value becomes stale when the first of what it was read of
+  /// does, and any operation, mutation or push that has the same objects makes it younger.
+  ///
+  ///     configuration.staleTimes = ["Query.prices": .seconds(5), "User": .seconds(3_600)]
+  ///
+  /// The types are object types that have a key, or the roots of operations. For an object without a key, name the field
+  /// that has it. What only ``NormalizedStore/update(_:)`` has set is as old as the store.
+  public var staleTimes: [String: Duration] = [:]
+
   /// Whether what is cached may be returned in the place of a request that failed with this error; by default only in an
   /// outage. See ``StoreConfiguration/mayServeStale``.
   public var mayServeStale: @Sendable (RequestError) -> Bool = { $0.isOutage }
@@ -61,6 +71,11 @@ public struct NormalizedConfiguration: Sendable {
   /// The defaults.
   public init() {}
 
+  /// No records yet.
+  func records(_ schema: RecordSchema) -> NormalizedRecords {
+    NormalizedRecords(schema, staleTimes: staleTimes, now: clock.now)
+  }
+
   /// The configuration of the store of values.
   var ofValues: StoreConfiguration<NormalizedValue> {
     var values = StoreConfiguration<NormalizedValue>()
@@ -73,6 +88,7 @@ public struct NormalizedConfiguration: Sendable {
     values.clock = clock
     values.onStorageError = onStorageError
     values.newer = { $0.number > $1.number ? $0 : $1 }
+    if !staleTimes.isEmpty { values.staleDate = { $0.lease?.staleDate } }
     // Nobody would notice its changes.
     values.isCacheable = { $0.lease != nil }
     return values

@@ -124,13 +124,13 @@ public final class NormalizedEdits: Sendable {
   func writeResponse(_ json: [UInt8], of plan: PreparedPlan, errors: [RecordErrorPath] = []) throws {
     var plan = plan
     try write(isResponse: true) { records, change throws(RecordError) in
-      try write(json, of: &plan, at: nil, errors: errors, by: change, &records)
+      try write(json, of: &plan, at: nil, errors: errors, by: change, isResponse: true, &records)
     }
   }
 
   private func write(
     _ json: [UInt8], of plan: inout PreparedPlan, at entity: EntityID?, errors: [RecordErrorPath] = [],
-    by change: NormalizedRecords.Change, _ records: inout NormalizedRecords
+    by change: NormalizedRecords.Change, isResponse: Bool = false, _ records: inout NormalizedRecords
   ) throws(RecordError) -> [RecordChange] {
     if isRebase {
       try records.rewrite(json, of: &plan, at: entity, errors: errors, in: level)
@@ -138,7 +138,8 @@ public final class NormalizedEdits: Sendable {
     }
     return try isOptimistic
       ? records.writeOptimistic(json, of: &plan, at: entity, by: change)
-      : records.write(json, of: &plan, at: entity, errors: errors, by: change)
+      : records.write(
+        json, of: &plan, at: entity, errors: errors, by: change, saidAt: isResponse ? store.store.clock.now : nil)
   }
 
   /// Writes into the records, and notes what has changed.

@@ -98,9 +98,13 @@ final class NormalizedValue: Sendable {
 /// Says that a key's value is kept somewhere: what it was read of is then not collected, and its changes are noticed.
 final class ReadLease: Sendable {
   let id: UInt64
+  /// When what was read becomes stale by times that its fields have; `nil` if none may have one.
+  let staleDate: StaleDate?
   private let ended: Locked<[UInt64]>
 
-  init(_ id: UInt64, endingIn ended: Locked<[UInt64]>) { (self.id, self.ended) = (id, ended) }
+  init(_ id: UInt64, endingIn ended: Locked<[UInt64]>, staleDate: StaleDate?) {
+    (self.id, self.ended, self.staleDate) = (id, ended, staleDate)
+  }
 
   deinit { ended.withLock { $0.append(id) } }
 }

@@ -56,9 +56,10 @@ struct NormalizedRecords: Sendable {
   /// What a journal has not got yet; `nil` without one.
   private var log: RecordLog?
 
-  init(_ schema: RecordSchema, now: StoreTime) {
-    cache = RecordCache(schema)
+  init(_ schema: RecordSchema, staleTimes: [String: Duration] = [:], now: StoreTime) {
+    cache = RecordCache(schema, RecordDates(staleTimes))
     emptyAt = now
+    cache.dates.earliest = now
   }
 
   private mutating func next() -> UInt64 {
@@ -80,14 +81,21 @@ struct NormalizedRecords: Sendable {
   }
 
   /// Writes what a change has brought, at its level; nothing if everything was removed since it began.
+  /// - Parameter date: When the server has said it; `nil` if it has not.
   mutating func write(
     _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, errors: [RecordErrorPath] = [],
-    by change: Change
+    by change: Change, saidAt date: StoreTime? = nil
   ) throws(RecordError) -> [RecordChange] {
     guard isInProgress(change) else { return [] }
     let level = level(of: change)
     defer { noteTouched(in: level) }
-    return try cache.write(data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level)
+    let changes = try cache.write(
+      data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level, saidAt: date)
+    if !cache.dated.isEmpty {
+      log?.noteDates(of: cache.dated, in: cache)
+      reads.tellDates(of: cache.dated, in: cache)
+    }
+    return changes
   }
 
   /// Writes what is shown until a change's response comes.
@@ -329,7 +337,8 @@ struct NormalizedRecords: Sendable {
     isEnded = isEnded || isEnd
     if isEnded { log = nil }
     log?.reset()
-    cache = RecordCache(cache.schema)
+    cache = RecordCache(cache.schema, RecordDates(cache.dates.staleTimes))
+    cache.dates.earliest = now
     waiting = isEnded ? [] : waiting
     let layers = Set(waiting.map { RecordLayer.firstOptimistic | $0 })
     rebases = rebases.restarted(layers, epoch)
@@ -432,7 +441,7 @@ struct NormalizedRecords: Sendable {
 
   /// Takes what journals were given; returns whether it can be read. If not, nothing is taken.
   mutating func restore(_ entries: [ArraySlice<UInt8>]) -> Bool {
-    var restored = RecordCache(cache.schema)
+    var restored = RecordCache(cache.schema, RecordDates(cache.dates.staleTimes))
     do throws(UnreadableRecords) {
       for entry in entries {
         let notes = try restored.decode(entry)
@@ -447,6 +456,7 @@ struct NormalizedRecords: Sendable {
       return false
     }
     restored.touched = []
+    restored.dates.earliest = emptyAt
     cache = restored
     reads.noteAllUnread()
     return true

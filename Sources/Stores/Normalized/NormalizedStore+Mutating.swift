@@ -250,7 +250,8 @@ extension NormalizedStore {
           // What cannot be written may still be read by the session's own type.
           try? edits.write { records, change throws(RecordError) in
             records.noteAnswer(change)
-            return try records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change)
+            return try records.write(
+              response.data.bytes, of: &plan, errors: response.recordErrors, by: change, saidAt: store.clock.now)
           }
         }
         return .value(try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder))

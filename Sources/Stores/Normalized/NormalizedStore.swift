@@ -42,7 +42,7 @@ public final class NormalizedStore: Sendable {
     configuration: NormalizedConfiguration = NormalizedConfiguration()
   ) {
     self.init(
-      client, schema, configuration, Locked(NormalizedRecords(schema, now: configuration.clock.now)), journal: nil)
+      client, schema, configuration, Locked(configuration.records(schema)), journal: nil)
   }
 
   /// Makes a store whose records are also on disk, so that they survive the process, however it ends: values with their
@@ -75,7 +75,7 @@ public final class NormalizedStore: Sendable {
     _ client: APIClient, schema: RecordSchema, folder: URL, partition: String, configuration: NormalizedConfiguration,
     fileSystem: some FileSystem
   ) throws {
-    let records = Locked(NormalizedRecords(schema, now: configuration.clock.now))
+    let records = Locked(configuration.records(schema))
     records.withLock { $0.beginLog { [encoder = client.encoder] in $0.digest(by: encoder) } }
     let journal = try RecordJournal(folder, partition: partition, of: records, configuration, fileSystem: fileSystem)
     self.init(client, schema, configuration, records, journal: journal)

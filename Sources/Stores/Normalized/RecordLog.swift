@@ -43,6 +43,11 @@ struct RecordLog: Sendable {
     if !lacksAll { cache.encode(fields, into: &bytes) }
   }
 
+  /// Notes when the server has said what some fields have.
+  mutating func noteDates(of fields: [RecordChange], in cache: RecordCache) {
+    if !lacksAll { cache.encodeDates(of: fields, into: &bytes) }
+  }
+
   /// Notes all that the server has answered for an entity.
   mutating func noteAll(of entity: RecordID, in cache: RecordCache) {
     if !lacksAll { cache.encodeAll(of: entity.number, into: &bytes) }

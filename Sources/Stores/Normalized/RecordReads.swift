@@ -30,6 +30,8 @@ struct RecordReads: Sendable {
     /// What the latest read gave if something was missing from it, with null in its place.
     var partial: [UInt8]?
     var isOptimistic = false
+    /// The fields it looked at that become stale by times of their own.
+    var dated: [DatedField] = []
     /// How often the records had changed before the latest read.
     var version: UInt64 = 0
     /// Whether nothing that the latest read gave is known to be otherwise now.
@@ -88,7 +90,8 @@ struct RecordReads: Sendable {
   ) throws(RecordError) -> Reading? {
     guard var watch = watches.removeValue(forKey: id) else { return nil }
     defer { watches[id] = watch }
-    let lease = watch.lease ?? ReadLease(id, endingIn: ended)
+    let lease =
+      watch.lease ?? ReadLease(id, endingIn: ended, staleDate: cache.dates.staleTimes.isEmpty ? nil : StaleDate())
     let record = watch.key.source.entity.map { cache.insert($0.type, key: $0.key) }
     let result = try cache.read(&watch.plan, at: record)
     // What comes after the first that is missing may be shown, too, if it has come in a partial response.
@@ -102,6 +105,8 @@ struct RecordReads: Sendable {
     if !isSame { watch.number = next() }
     if !isSameContent { watch.json = result.json }
     (watch.lease, watch.partial, watch.isOptimistic) = (lease, rest?.json, isOptimistic)
+    watch.dated = (rest ?? result).dated
+    if let staleDate = lease.staleDate { cache.dates.tell(staleDate, of: watch.dated) }
     (watch.version, watch.isCurrent) = (version, result.json != nil && !isOptimistic)
     if isOptimistic { optimisticWatches.insert(id) } else { optimisticWatches.remove(id) }
     return Reading(
@@ -124,6 +129,14 @@ struct RecordReads: Sendable {
   /// Notes that what was read of these fields is otherwise now, where it is to be read again only later.
   mutating func noteUnread(_ changes: [RecordChange]) {
     for id in index.touched(by: changes) { watches[id]?.isCurrent = false }
+  }
+
+  /// Moves the dates at which values become stale that were read of these fields.
+  mutating func tellDates(of fields: [RecordChange], in cache: RecordCache) {
+    for id in index.touched(by: fields) {
+      guard let watch = watches[id], let staleDate = watch.lease?.staleDate else { continue }
+      cache.dates.tell(staleDate, of: watch.dated)
+    }
   }
 
   /// Notes that anything may be otherwise now.

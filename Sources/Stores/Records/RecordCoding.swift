@@ -19,6 +19,8 @@ enum RecordStatement: UInt8 {
   case operation
   /// When the oldest record may have been written, and which keys the types had then.
   case beginning
+  /// When the server said what a field of the entity has.
+  case date
 }
 
 /// Bytes that are no records, of this version at least.
@@ -48,16 +50,16 @@ extension [UInt8] {
 
 // MARK: - Writing
 
-extension RecordCache {
-  /// The names and entities of a section that have numbers.
-  private struct Numbers {
-    var names: [UInt64: UInt64] = [:]
-    var entities: [UInt32: UInt64] = [:]
-  }
+/// The names and entities of a section that have numbers.
+struct RecordNumbers {
+  var names: [UInt64: UInt64] = [:]
+  var entities: [UInt32: UInt64] = [:]
+}
 
+extension RecordCache {
   /// Appends what the server has answered for some fields.
   func encode(_ changes: [RecordChange], into bytes: inout [UInt8]) {
-    var (numbers, entity) = (Numbers(), UInt32?.none)
+    var (numbers, entity) = (RecordNumbers(), UInt32?.none)
     bytes.append(.section)
     for change in changes {
       if change.entity != entity {
@@ -71,14 +73,14 @@ extension RecordCache {
 
   /// Appends all that the server has answered for an entity, in the place of what was there.
   func encodeAll(of entity: UInt32, into bytes: inout [UInt8]) {
-    var numbers = Numbers()
+    var numbers = RecordNumbers()
     bytes.append(.section)
     encodeAll(of: entity, layered: layeredFields(), &numbers, into: &bytes)
   }
 
   /// Appends all that the server has answered.
   func encodeAll(into bytes: inout [UInt8]) {
-    var numbers = Numbers()
+    var numbers = RecordNumbers()
     let layered = layeredFields()
     bytes.append(.section)
     for entity in entities.indices where entities[entity].isUsed {
@@ -96,7 +98,7 @@ extension RecordCache {
   }
 
   private func encodeAll(
-    of entity: UInt32, layered: [UInt32: Set<UInt32>], _ numbers: inout Numbers, into bytes: inout [UInt8]
+    of entity: UInt32, layered: [UInt32: Set<UInt32>], _ numbers: inout RecordNumbers, into bytes: inout [UInt8]
   ) {
     let record = entities[Int(entity)]
     let plain = layouts[Int(record.type)].fields
@@ -111,15 +113,16 @@ extension RecordCache {
       let slot = answered(entity, field, at: knownPlace(of: field, in: record.type))
       if slot.kind != .missing { encode(field, slot, &numbers, into: &bytes) }
     }
+    for (field, date) in dates.dates(of: entity) { encode(date, of: field, &numbers, into: &bytes) }
   }
 
-  private func encode(_ field: UInt32, _ slot: Slot, _ numbers: inout Numbers, into bytes: inout [UInt8]) {
+  private func encode(_ field: UInt32, _ slot: Slot, _ numbers: inout RecordNumbers, into bytes: inout [UInt8]) {
     bytes.append(.field)
     encode(field: field, &numbers, into: &bytes)
     encode(slot, &numbers, into: &bytes)
   }
 
-  private func encode(_ slot: Slot, _ numbers: inout Numbers, into bytes: inout [UInt8]) {
+  private func encode(_ slot: Slot, _ numbers: inout RecordNumbers, into bytes: inout [UInt8]) {
     bytes.append(slot.kind.rawValue)
     switch slot.kind {
     case .missing, .error: break
@@ -138,7 +141,7 @@ extension RecordCache {
     }
   }
 
-  private func encode(entity: UInt32, _ numbers: inout Numbers, into bytes: inout [UInt8]) {
+  func encode(entity: UInt32, _ numbers: inout RecordNumbers, into bytes: inout [UInt8]) {
     if let number = numbers.entities[entity] { return bytes.append(number: number) }
     numbers.entities[entity] = UInt64(numbers.entities.count + 1)
     let type = entities[Int(entity)].type
@@ -147,12 +150,12 @@ extension RecordCache {
     bytes.append(text: key(of: entity))
   }
 
-  private func encode(field: UInt32, _ numbers: inout Numbers, into bytes: inout [UInt8]) {
+  func encode(field: UInt32, _ numbers: inout RecordNumbers, into bytes: inout [UInt8]) {
     encode(name: fieldKeys[Int(field)], of: UInt64(field), &numbers, into: &bytes)
   }
 
   private func encode(
-    name: @autoclosure () -> String, of key: UInt64, _ numbers: inout Numbers, into bytes: inout [UInt8]
+    name: @autoclosure () -> String, of key: UInt64, _ numbers: inout RecordNumbers, into bytes: inout [UInt8]
   ) {
     if let number = numbers.names[key] { return bytes.append(number: number) }
     numbers.names[key] = UInt64(numbers.names.count + 1)
@@ -205,6 +208,11 @@ extension RecordCache {
       let field = try decodeField(from: &bytes)
       let place = place(of: field, in: entities[Int(entity)].type)
       setBase(try decodeSlot(from: &bytes, in: chunk, depth: 0), entity, field, at: place)
+    case .date:
+      guard let entity = bytes.entity else { throw UnreadableRecords() }
+      let field = try decodeField(from: &bytes)
+      let date = StoreTime(microseconds: try bytes.fixed(Int64.self))
+      if !dates.staleTimes.isEmpty { dates[entity, field] = date }
     case .operation:
       let digest = try bytes.fixed(UInt128.self)
       let time = StoreTime(microseconds: try bytes.fixed(Int64.self))

@@ -111,6 +111,8 @@ package struct PreparedPlan: Sendable {
     let fields: Range<Int32>
     /// In `keyFields`.
     let key: Range<Int32>
+    /// In `staleTimes`: those of its fields that have one.
+    let staleTimes: Range<Int32>
     /// Whether the objects of the type are entities without a key.
     let isRoot: Bool
     /// Whether two of the fields are the same, under different names.
@@ -145,6 +147,8 @@ package struct PreparedPlan: Sendable {
   private(set) var fields: [Field] = []
   /// The places in `fields` of the fields of keys.
   private(set) var keyFields: [Int32] = []
+  /// How long fields may be used, with their places in `fields`.
+  private(set) var staleTimes: [(planned: Int32, time: Duration)] = []
   /// Which pages fields mean.
   private(set) var pages: [PageArguments] = []
   /// Whether reads give all pages that belong together, not only the one that a field means.
@@ -168,6 +172,7 @@ package struct PreparedPlan: Sendable {
     guard owner != cache.identity else { return }
     owner = cache.identity
     (nodes, nodeSets, nodeNumbers, typed, fields, keyFields, pages, text) = ([], [], [:], [], [], [], [], [])
+    staleTimes = []
     _ = try node([0])
   }
 
@@ -279,11 +284,22 @@ package struct PreparedPlan: Sendable {
         keyFields += key.compactMap { $0.map { start + Int32(truncatingIfNeeded: $0) } }
       }
     }
+    let staleStart = Int32(truncatingIfNeeded: staleTimes.count)
+    if type != 0, !cache.dates.staleTimes.isEmpty {
+      let key = isRoot ? [] : plan.schema.key(of: typeName)
+      for (index, group) in groups.enumerated() {
+        let name = group.1[0].name
+        if let time = cache.dates.staleTime(of: name, in: typeName, isKey: key.contains(name)) {
+          staleTimes.append((start + Int32(truncatingIfNeeded: index), time))
+        }
+      }
+    }
     let number = Int32(truncatingIfNeeded: typed.count)
     typed.append(
       Typed(
         type: type, name: append(typeName), fields: start..<Int32(truncatingIfNeeded: fields.count),
-        key: keyStart..<Int32(truncatingIfNeeded: keyFields.count), isRoot: isRoot,
+        key: keyStart..<Int32(truncatingIfNeeded: keyFields.count),
+        staleTimes: staleStart..<Int32(truncatingIfNeeded: staleTimes.count), isRoot: isRoot,
         hasTwins: Set(resolved.map(\.field)).count < resolved.count, isUndecided: isUndecided,
         next: nodes[Int(node)].firstTyped))
     nodes[Int(node)].firstTyped = number

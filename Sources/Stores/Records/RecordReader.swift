@@ -9,12 +9,15 @@ package struct RecordResult: Sendable {
   package let missing: [[RecordStep]]
   /// What the read looked at.
   package let dependencies: RecordDependencies
+  /// The fields it looked at that become stale by times of their own.
+  let dated: [DatedField]
 }
 
 /// What one read has done so far.
 private struct ReadState: ~Copyable {
   var output = OutputBytes()
   var dependencies = RecordDependencies()
+  var dated: [DatedField] = []
   let isPartial: Bool
   let top: Int
   /// The numbers of planned fields, and the indices of elements, which are negative: -1 is the first.
@@ -63,7 +66,7 @@ extension RecordCache {
     collection?.retain(state.dependencies)
     return RecordResult(
       json: isComplete ? state.output.array : nil, missing: state.missing.map { plan.steps($0) },
-      dependencies: state.dependencies)
+      dependencies: state.dependencies, dated: state.dated)
   }
 
   private mutating func readEntity(
@@ -72,6 +75,11 @@ extension RecordCache {
     let number = try plan.typed(node, entities[Int(entity)].type, in: &self)
     let typed = plan.typed[Int(number)]
     if typed.isUndecided, !state.miss() { return false }
+    for index in typed.staleTimes {
+      let (planned, time) = plan.staleTimes[Int(index)]
+      state.dated.append(
+        DatedField(entity: entity, field: plan.fields[Int(planned)].field, staleTime: time))
+    }
     try state.output.begin(UInt8(ascii: "{"))
     var group = RecordDependencies.Entry(entity: entity, group: 0, mask: 0)
     for index in typed.fields {

@@ -88,8 +88,16 @@ package struct RecordCache: Sendable {
   /// `nil` if nobody does.
   var touched: [RecordChange]?
 
-  package init(_ schema: RecordSchema = RecordSchema()) {
+  /// The dates of fields that become stale by times of their own.
+  var dates: RecordDates
+  /// The fields with such times that the latest write has brought.
+  var dated: [RecordChange] = []
+
+  package init(_ schema: RecordSchema = RecordSchema()) { self.init(schema, RecordDates()) }
+
+  init(_ schema: RecordSchema, _ dates: RecordDates) {
     self.schema = schema
+    self.dates = dates
     identity = UInt64.random(in: 1 ... .max)
   }
 }
@@ -129,14 +137,16 @@ extension RecordCache {
   /// Gives up the numbers of fields with arguments that a collection has found nowhere. Those that prepared plans have
   /// are no longer good then, which they find out by the identity.
   mutating func forgetUnusedFields(_ collection: RecordCollection) {
-    var isAnyForgotten = false
+    var forgotten: Set<UInt32> = []
     for (key, number) in fieldNumbers where key.utf8.last == UInt8(ascii: ")") && !collection.isUsed(number) {
       fieldNumbers[key] = nil
       fieldKeys[Int(number)] = ""
       freeFields.append(number)
-      isAnyForgotten = true
+      forgotten.insert(number)
     }
-    if isAnyForgotten { identity = UInt64.random(in: 1 ... .max) }
+    if forgotten.isEmpty { return }
+    identity = UInt64.random(in: 1 ... .max)
+    dates.forgetFields { forgotten.contains($0) }
   }
 
   /// The number of a field's key, if it has been met.
@@ -420,6 +430,7 @@ extension RecordCache {
     release(entities[Int(number)])
     (entities[Int(number)].start, entities[Int(number)].count) = (0, 0)
     extras[number] = nil
+    dates.forget(number)
   }
 }
 

@@ -27,6 +27,9 @@ struct WriteState: ~Copyable {
   let errors: ErrorTree
   /// The place of the layer that is written; -1 for the base.
   let layer: Int
+  /// Whether the fields are noted that become stale by times of their own.
+  var notesDated = false
+  var dated: [RecordChange] = []
   var elements = SlotStack<Slot>()
   var pending = SlotStack<PendingSlot>()
   var journal = SlotStack<JournalEntry>()
@@ -63,16 +66,19 @@ extension RecordCache {
   ///   - entity: What a fragment's data is of; `nil` for an operation, or for a fragment on a type with one object.
   ///   - errors: The paths of the response's errors.
   ///   - layer: The number of the layer to write to, which must be there; `nil` for the base.
+  ///   - date: When the server has said this; `nil` if it has not.
   package mutating func write(
     _ data: RawSpan, of plan: inout PreparedPlan, at entity: RecordID? = nil, errors: [RecordErrorPath] = [],
-    in layer: UInt64? = nil
+    in layer: UInt64? = nil, saidAt date: StoreTime? = nil
   ) throws(RecordError) -> [RecordChange] {
+    dated = []
     guard data.byteCount <= Self.responseLimit else { throw .tooLarge(limit: Self.responseLimit) }
     guard let place = self.place(ofLayer: layer) else { return [] }
     try plan.attach(to: self)
     let chunk = data.withUnsafeBytes { Chunk($0.assumingMemoryBound(to: UInt8.self)) }
     var state = WriteState(
-      number: add(chunk), chunk: chunk, json: ResponseScanner(chunk), errors: ErrorTree(errors), layer: place)
+      number: add(chunk), chunk: chunk, json: ResponseScanner(chunk), errors: ErrorTree(errors), layer: place,
+      notesDated: date != nil)
     do throws(RecordError) {
       guard state.json.next() == UInt8(ascii: "{") else {
         try state.json.skipValue()
@@ -85,6 +91,8 @@ extension RecordCache {
       undo(state)
       throw error.completed(by: data)
     }
+    if let date { self.date(state.dated, date) }
+    dated = state.dated
     let changes = finish(&state)
     if layers.count <= place + 1 { return changes }
     let keys = state.journal.elements(from: 0).map { SlotKey($0.entity, $0.field) }
@@ -176,6 +184,7 @@ extension RecordCache {
     guard let entity = entity ?? self.entity(typed, pendingFrom: first, plan, &state) else {
       return embedded(pendingFrom: first, isMerged: typed.hasTwins || !isInOrder, &state)
     }
+    if state.notesDated, !typed.staleTimes.isEmpty { noteDated(entity, typed, pendingFrom: first, plan, &state) }
     let isPlain = state.layer < 0 && collection == nil
     if isPlain, entities[Int(entity)].count == 0 { widen(entity) }
     for index in first..<state.pending.count {
@@ -186,6 +195,19 @@ extension RecordCache {
     }
     state.pending.cut(to: first)
     return Slot(.reference, chunk: state.number, offset: Int(entity))
+  }
+
+  /// Notes which fields of an entity are dated, if there is no error in their place.
+  private func noteDated(
+    _ entity: UInt32, _ typed: PreparedPlan.Typed, pendingFrom first: Int, _ plan: borrowing PreparedPlan,
+    _ state: inout WriteState
+  ) {
+    for index in typed.staleTimes {
+      let planned = plan.staleTimes[Int(index)].planned
+      let isSaid = state.pending.elements(from: first).contains { $0.planned == planned && $0.slot.kind != .error }
+      let field = plan.fields[Int(planned)]
+      if isSaid { state.dated.append(RecordChange(entity: entity, field: field.field, place: field.place)) }
+    }
   }
 
   /// Writes a value to the base where nothing is, or the same, as is usual; returns whether it did.

@@ -68,6 +68,9 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// The newer of two values of a key, if values have an order of their own.
   var newer: (@Sendable (Value, Value) -> Value)?
 
+  /// When a value becomes stale, if that is known otherwise than by its age.
+  var staleDate: (@Sendable (Value) -> StaleDate?)?
+
   /// The defaults.
   public init() {}
 }
@@ -140,7 +143,7 @@ public struct Freshness: Hashable, Sendable {
 /// expired, and may be returned when a request fails.
 extension Freshness {
   @inlinable func isStale<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
-    if cached.isInvalidated || cached.writtenAt > now { return true }
+    if cached.isInvalidated || cached.writtenAt > now || cached.staleDate?.isPast(now) == true { return true }
     if cached.isPartial, now - cached.writtenAt >= partialTime { return true }
     return staleTime.map { now - cached.writtenAt >= $0 } ?? false
   }

@@ -72,34 +72,52 @@ struct CachedValue<Value: Sendable>: Sendable {
 extension CachedValue {
   /// What is missing from a partial response; empty for a complete one.
   @inlinable var errors: [any Error] {
-    get { record?.errors ?? [] }
-    set { record = CachedValueRecord(version: version, cost: cost, errors: newValue) }
+    get { record?.content.errors ?? [] }
+    set { modifyRecord { $0.errors = newValue } }
   }
 
   /// A partial value is kept only while there is no complete one, and never on disk.
-  @inlinable var isPartial: Bool { record?.errors.isEmpty == false }
+  @inlinable var isPartial: Bool { record?.content.errors.isEmpty == false }
 
   /// Which state of the key it is, for all processes; zero if no source of truth has it.
   @inlinable var version: EntryVersion {
-    get { record?.version ?? .zero }
-    set { record = CachedValueRecord(version: newValue, cost: cost, errors: errors) }
+    get { record?.content.version ?? .zero }
+    set { modifyRecord { $0.version = newValue } }
   }
 
   @inlinable var cost: Int {
-    get { record?.cost ?? 1 }
-    set { record = CachedValueRecord(version: version, cost: newValue, errors: errors) }
+    get { record?.content.cost ?? 1 }
+    set { modifyRecord { $0.cost = newValue } }
+  }
+
+  /// When it becomes stale, if that is known otherwise than by its age.
+  @inlinable var staleDate: StaleDate? {
+    get { record?.content.staleDate }
+    set { modifyRecord { $0.staleDate = newValue } }
+  }
+
+  @usableFromInline mutating func modifyRecord(_ change: (inout CachedValueRecord.Content) -> Void) {
+    var content = record?.content ?? CachedValueRecord.Content()
+    change(&content)
+    record = CachedValueRecord(content)
   }
 }
 
 @usableFromInline
 final class CachedValueRecord: Sendable {
-  @usableFromInline let version: EntryVersion
-  @usableFromInline let cost: Int
-  @usableFromInline let errors: [any Error]
+  @usableFromInline
+  struct Content: Sendable {
+    @usableFromInline var version = EntryVersion.zero
+    @usableFromInline var cost = 1
+    @usableFromInline var errors: [any Error] = []
+    @usableFromInline var staleDate: StaleDate?
 
-  @usableFromInline init(version: EntryVersion, cost: Int, errors: [any Error]) {
-    (self.version, self.cost, self.errors) = (version, cost, errors)
+    @usableFromInline init() {}
   }
+
+  @usableFromInline let content: Content
+
+  init(_ content: Content) { self.content = content }
 }
 
 extension CachedValue {

@@ -52,6 +52,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   var garbage: [Any] = []
   /// The newer of two values of a key, if values have an order of their own, whichever is cached last.
   private let newer: (@Sendable (Value, Value) -> Value)?
+  private let staleDate: (@Sendable (Value) -> StaleDate?)?
   private let releasesIdle: Bool
   private var awaitsSweep = false
   private var lastNumber: UInt64 = 0
@@ -62,6 +63,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     self.storage = storage
     writesBehind = configuration.writing == .behind
     newer = configuration.newer
+    staleDate = configuration.staleDate
     releasesIdle = configuration.idleTime != nil
     // What was refused to an earlier store or process stays hidden.
     if storage.isRefused { refusedAt = nextNumber() }
@@ -220,6 +222,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   mutating func install(_ cached: CachedValue<Value>, for key: Key) {
+    var cached = cached
+    if let staleDate { cached.staleDate = staleDate(cached.value) }
     discard(entries[key]?.cached)
     discard(all: memory.write(cached, for: key, cost: cached.cost))
     entries[key]?.cached = cached
