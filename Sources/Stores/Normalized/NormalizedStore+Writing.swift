@@ -110,7 +110,8 @@ extension NormalizedStore {
       guard records.isInProgress(change) else { return nil }
       // Of a response that does not fit the document, nothing is written: the session's own type says whether it can be
       // read.
-      let written = try? records.write(response.data.bytes, of: &plan, errors: response.recordErrors, by: change, saidAt: now)
+      let written = try? records.write(
+        response.data.bytes, of: &plan, errors: response.recordErrors, by: change, saidAt: now)
       if records.hasLayers, response.errors.isEmpty {
         isWhole = (try? records.json(&plan, at: nil, upTo: change.number)) ?? nil != nil
       }

@@ -1,5 +1,5 @@
-import SystemBase
 import Synchronization
+import SystemBase
 
 /// When the server said what fields have, of those alone that become stale by times of their own; and those times.
 struct RecordDates: Sendable {

@@ -29,7 +29,7 @@ import Testing
     #expect(isStale(GetIssues(), in: world) == true)
   }
 
-  @Test func `a policy that reads the cache requests what is stale by a field, and no more once it has come`() async throws {
+  @Test func `what is stale by a field is requested by a policy that reads the cache, and then no more`() async throws {
     let world = try NormalizedWorld { $0.staleTimes = ["Issue.state": .seconds(10)] }
     try await world.request(GetIssue("1"), issue("1", "a"))
     world.time.advance(by: .seconds(10))
