@@ -32,11 +32,8 @@ struct NormalizedKey: Hashable, Sendable {
     }
   }
 
-  /// - Parameter readsAllPages: Whether it is all pages that follow the operation's without a gap, as of a pager.
-  init<Session: GraphQLSession>(
-    _ session: Session, readsAllPages: Bool = false, by encoder: any BodyEncoder
-  ) throws {
-    let source = SessionSource(session: session, readsAllPages: readsAllPages)
+  init<Session: GraphQLSession>(_ session: Session, _ form: ReadForm = .whole, by encoder: any BodyEncoder) throws {
+    let source = SessionSource(session: session, form: form)
     let variables = try Variables(session.variables) { try source.variables(by: encoder) }
     self.init(source, named: session.operationName, variables, nil)
   }
@@ -56,6 +53,12 @@ struct NormalizedKey: Hashable, Sendable {
     hash = hasher.finalize()
   }
 
+  /// The key of the operation itself: what is known of its responses is known of it when a part of it is read, too.
+  var operation: NormalizedKey {
+    if source.form != .partial { return self }
+    return NormalizedKey(source.inForm(.whole), named: name, variables, entity)
+  }
+
   private struct NoVariables: Hashable, Sendable {}
 
   static func == (left: NormalizedKey, right: NormalizedKey) -> Bool {
@@ -70,7 +73,7 @@ struct NormalizedKey: Hashable, Sendable {
     guard let variables = try? source.variables(by: encoder) else { return nil }
     let parts = [
       source.text, name, RecordVariables.text(of: .object(variables)), entity?.description ?? "",
-      source.readsAllPages ? "pages" : "",
+      source.form == .allPages ? "pages" : "",
     ]
     return RecordName(hashing: parts.joined(separator: "\0").utf8).hash
   }
@@ -86,12 +89,16 @@ final class NormalizedValue: Sendable {
   let json: [UInt8]
   /// Whether an optimistic change shows in it.
   let isOptimistic: Bool
+  /// Whether null stands for what is missing.
+  let isPartial: Bool
   /// Keeps the key's dependencies for as long as somebody keeps a value.
   let lease: ReadLease?
 
-  init(value: any Sendable, number: UInt64, json: [UInt8], isOptimistic: Bool, lease: ReadLease?) {
+  init(
+    value: any Sendable, number: UInt64, json: [UInt8], isOptimistic: Bool, isPartial: Bool = false, lease: ReadLease?
+  ) {
     (self.value, self.number, self.json) = (value, number, json)
-    (self.isOptimistic, self.lease) = (isOptimistic, lease)
+    (self.isOptimistic, self.isPartial, self.lease) = (isOptimistic, isPartial, lease)
   }
 }
 
@@ -129,14 +136,25 @@ extension EntityID: CustomStringConvertible {
   public var description: String { type + ":" + key.joined(separator: "+") }
 }
 
+/// What a read gives of an operation.
+enum ReadForm: CaseIterable, Sendable {
+  /// All that it selects; if something is missing, nothing.
+  case whole
+  /// All pages that follow the operation's without a gap, as of a pager.
+  case allPages
+  /// What is there, with null for what is missing.
+  case partial
+}
+
 /// What a plan is made of, and what its JSON is decoded as.
 protocol NormalizedSource: Sendable {
   /// Tells sources of different types apart.
   var identity: ObjectIdentifier { get }
   /// What the records of a fragment are read at; `nil` for an operation.
   var entity: EntityID? { get }
-  /// Whether a read gives all pages that follow each other.
-  var readsAllPages: Bool { get }
+  var form: ReadForm { get }
+  /// The same, read in another form.
+  func inForm(_ form: ReadForm) -> any NormalizedSource
   /// The document as the user has it.
   var text: String { get }
   /// The document with the fields that the cache needs.
@@ -154,13 +172,21 @@ protocol NormalizedSource: Sendable {
 /// An operation.
 struct SessionSource<Session: GraphQLSession>: NormalizedSource {
   let session: Session
-  var readsAllPages = false
+  var form = ReadForm.whole
 
   private enum AllPages {}
+  private enum Partial {}
 
   var identity: ObjectIdentifier {
-    readsAllPages ? ObjectIdentifier(AllPages.self) : ObjectIdentifier(Session.self)
+    switch form {
+    case .whole: ObjectIdentifier(Session.self)
+    case .allPages: ObjectIdentifier(AllPages.self)
+    case .partial: ObjectIdentifier(Partial.self)
+    }
   }
+
+  func inForm(_ form: ReadForm) -> any NormalizedSource { SessionSource(session: session, form: form) }
+
   var entity: EntityID? { nil }
   var text: String { Session.query.text }
 
@@ -204,7 +230,8 @@ struct FragmentSource<Value: Decodable & Sendable>: NormalizedSource {
   let entity: EntityID?
 
   var identity: ObjectIdentifier { ObjectIdentifier(Value.self) }
-  var readsAllPages: Bool { false }
+  var form: ReadForm { .whole }
+  func inForm(_ form: ReadForm) -> any NormalizedSource { self }
   var text: String { document.text }
 
   func document(by schema: RecordSchema) throws -> DocumentSyntax {

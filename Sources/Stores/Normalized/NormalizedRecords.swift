@@ -244,23 +244,26 @@ struct NormalizedRecords: Sendable {
 
   // MARK: Freshness
 
-  /// What is known of a key beside its records.
-  func freshness(of key: NormalizedKey) -> Freshness {
+  /// What is known of a key's operation beside its records.
+  func freshness(of key: NormalizedKey) -> Freshness { known(of: key.operation) }
+
+  private func known(of key: NormalizedKey) -> Freshness {
     if let known = freshness.peek(key) { return known }
     guard let kept = log?.operation(key) else { return Freshness(writtenAt: emptyAt) }
     return Freshness(writtenAt: kept.writtenAt, invalidatedAt: kept.isInvalidated ? 0 : nil)
   }
 
   private mutating func modifyFreshness(of key: NormalizedKey, _ change: (inout Freshness) -> Void) {
-    var known = freshness(of: key)
+    var known = known(of: key)
     change(&known)
     _ = freshness.write(known, for: key, cost: 1)
+    if key.source.form == .partial { return }
     log?.note(.init(writtenAt: known.writtenAt, isInvalidated: known.isInvalidated), of: key)
   }
 
   /// Notes that the response to an operation has come, which was requested by a change.
   mutating func noteResponse(of key: NormalizedKey, to change: Change, at now: StoreTime) {
-    modifyFreshness(of: key) { known in
+    modifyFreshness(of: key.operation) { known in
       known.writtenAt = now
       // One that was requested before says nothing about what made the operation invalid.
       if let number = known.invalidatedAt, number < change.number { known.invalidatedAt = nil }
@@ -270,7 +273,7 @@ struct NormalizedRecords: Sendable {
   /// Marks an operation as out of date, until the response to a later request.
   mutating func invalidate(_ key: NormalizedKey) {
     let number = next()
-    modifyFreshness(of: key) { $0.invalidatedAt = number }
+    modifyFreshness(of: key.operation) { $0.invalidatedAt = number }
   }
 
   /// How long a key is not to be requested because something is missing: two keys whose responses take something from
@@ -294,7 +297,7 @@ struct NormalizedRecords: Sendable {
 
   /// Notes that a key will be looked at after a pause, or was; returns whether that is news.
   mutating func setAwaitsRetry(_ awaits: Bool, of key: NormalizedKey) -> Bool {
-    if freshness(of: key).awaitsRetry == awaits { return false }
+    if known(of: key).awaitsRetry == awaits { return false }
     modifyFreshness(of: key) { $0.awaitsRetry = awaits }
     return true
   }

@@ -262,8 +262,8 @@ extension NormalizedStore {
   /// Marks what is cached of an operation as out of date: it is requested again for those who watch it by a policy that
   /// uses the network.
   public func invalidate(_ session: some GraphQLSession) throws {
-    for readsAllPages in [false, true] {
-      let key = try NormalizedKey(session, readsAllPages: readsAllPages, by: client.encoder)
+    for form in ReadForm.allCases {
+      let key = try NormalizedKey(session, form, by: client.encoder)
       records.withLock { $0.invalidate(key) }
       journal?.flushHere()
       store.invalidate(key)

@@ -124,7 +124,7 @@ extension NormalizedStore {
     collectIfNeeded()
     // Layers may have been made again.
     if let read = reading, !records.withLock({ $0.isLatest(read) }) { reading = (try? self.read(key)) ?? read }
-    if let reading, let json = reading.json {
+    if let reading, reading.isComplete, let json = reading.json {
       // What is held is what the records have, unless that has changed.
       let held = store.state.withLock { $0.held(key)?.value }
       if let held, held.number == reading.number { return (Fetched(held, errors: errors), nil) }
@@ -253,8 +253,9 @@ extension NormalizedStore {
       store.perform(in: steps, keeping: &garbage) { state in
         if let value {
           var made = CachedValue(value, writtenAt: known.writtenAt)
-          made.isInvalidated = known.isInvalidated
-          return state.project(value, for: key, made: made)
+          made.isInvalidated = known.isInvalidated || value.isPartial
+          state.project(value, for: key, made: made)
+          if !value.isPartial { return }
         }
         guard state.held(key) != nil else { return }
         if loss == .removed { return state.remove(key) }
@@ -281,7 +282,7 @@ extension NormalizedStore {
       let reading = try? read(key)
     else { return }
     let steps = ValueSteps()
-    if reading.json == nil || !reading.isSame { project(reading, in: steps) }
+    if !reading.isComplete || !reading.isSame { project(reading, in: steps) }
     store.end(steps)
   }
 }

@@ -147,7 +147,7 @@ public final class NormalizedStore: Sendable {
   func plan(of key: NormalizedKey) throws -> PreparedPlan {
     if let known = records.withLock({ $0.plan(of: key) }) { return known }
     var plan = PreparedPlan(try document(of: key).plan, variables: try key.source.variables(by: client.encoder))
-    plan.readsAllPages = key.source.readsAllPages
+    plan.readsAllPages = key.source.form == .allPages
     return plan
   }
 }
@@ -161,17 +161,25 @@ extension NormalizedStore {
   ///
   /// If a change leaves something missing, the last value stays, stale, and policies that use the network request it
   /// again.
+  /// - Parameters:
+  ///   - session: The operation.
+  ///   - policy: When to read the cache, and when to use the network.
+  ///   - context: What a request needs beside the operation.
+  ///   - allowsPartial: Whether a part of the response is shown, too, with null for what is missing, until all is there:
+  ///     the title of a list's row, for example, where the page about it is still being requested. Such a snapshot has
+  ///     `isPartial`, is stale, and comes only if the types of the missing fields are optional, and something is there.
   public func stream<Session: GraphQLSession>(
-    _ session: Session, _ policy: FetchPolicy = .cacheFirst, context: ReadContext = ReadContext()
+    _ session: Session, _ policy: FetchPolicy = .cacheFirst, context: ReadContext = ReadContext(),
+    allowsPartial: Bool = false
   ) -> Observable<Snapshot<Session.ResponseData>> {
     .deferred { [self] in
-      let key = try NormalizedKey(session, by: client.encoder)
+      let key = try NormalizedKey(session, allowsPartial ? .partial : .whole, by: client.encoder)
       return stream(key, policy, context)
     }
   }
 
   /// A live stream of an operation's values only. It makes no request, never fails, and completes as
-  /// ``stream(_:_:context:)`` does.
+  /// ``stream(_:_:context:allowsPartial:)`` does.
   public func values<Session: GraphQLSession>(_ session: Session) -> Observable<Session.ResponseData> {
     .deferred { [self] in values(try NormalizedKey(session, by: client.encoder)) }
   }
@@ -212,8 +220,15 @@ extension NormalizedStore {
   }
 
   /// What is cached of an operation; `nil` if something is missing. Makes no request, and does not count as a read.
-  public func peek<Session: GraphQLSession>(_ session: Session) -> Snapshot<Session.ResponseData>? {
-    guard let key = try? NormalizedKey(session, by: client.encoder) else { return nil }
+  /// - Parameters:
+  ///   - session: The operation.
+  ///   - allowsPartial: Whether a part of it is given, too, as by ``stream(_:_:context:allowsPartial:)``.
+  public func peek<Session: GraphQLSession>(
+    _ session: Session, allowsPartial: Bool = false
+  ) -> Snapshot<Session.ResponseData>? {
+    guard let key = try? NormalizedKey(session, allowsPartial ? .partial : .whole, by: client.encoder) else {
+      return nil
+    }
     return peek(key).map(Self.typed)
   }
 
@@ -234,7 +249,7 @@ extension NormalizedStore {
   }
 
   /// A live stream of a fragment's values, the first of a document, for one entity: the cached one, then each new one. It
-  /// makes no request, never fails, and completes as ``stream(_:_:context:)`` does.
+  /// makes no request, never fails, and completes as ``stream(_:_:context:allowsPartial:)`` does.
   public func values<Value: Decodable & Sendable>(
     _ type: Value.Type, _ fragment: GraphQLDocument, of entity: EntityID
   ) -> Observable<Value> {
@@ -303,7 +318,8 @@ extension NormalizedStore {
     var typed = Snapshot(
       value: snapshot.value?.value as? Value,
       source: snapshot.value?.isOptimistic == true ? .optimistic : snapshot.source, age: snapshot.age,
-      isStale: snapshot.isStale, isPartial: snapshot.isPartial, errors: snapshot.errors,
+      isStale: snapshot.isStale, isPartial: snapshot.isPartial || snapshot.value?.isPartial == true,
+      errors: snapshot.errors,
       isFetching: snapshot.isFetching)
     typed.stamp = snapshot.stamp
     return typed
@@ -343,6 +359,6 @@ extension NormalizedStore {
     NormalizedValue(
       value: try reading.key.source.value(of: json, by: client.decoder), number: reading.number,
       json: json,
-      isOptimistic: reading.isOptimistic, lease: reading.lease)
+      isOptimistic: reading.isOptimistic, isPartial: !reading.isComplete, lease: reading.lease)
   }
 }

@@ -10,13 +10,17 @@ struct RecordReads: Sendable {
     let lease: ReadLease
     let number: UInt64
     let isOptimistic: Bool
-    /// `nil` if something is missing.
+    /// `nil` if something is missing, or, of a partial read, all.
     let json: [UInt8]?
+    /// The path of what is missing first.
     let missing: [RecordStep]
     /// Whether the read before gave the same.
     let isSame: Bool
     /// How often everything had been removed before.
     let epoch: UInt64
+
+    /// Whether there is all of it.
+    var isComplete: Bool { json != nil && missing.isEmpty }
   }
 
   /// What is read again and again for a key.
@@ -30,6 +34,8 @@ struct RecordReads: Sendable {
     /// What the latest read gave if something was missing from it, with null in its place.
     var partial: [UInt8]?
     var isOptimistic = false
+    /// Whether something was missing from the latest read.
+    var lacksSomething = false
     /// The fields it looked at that become stale by times of their own.
     var dated: [DatedField] = []
     /// How often the records had changed before the latest read.
@@ -93,25 +99,30 @@ struct RecordReads: Sendable {
     let lease =
       watch.lease ?? ReadLease(id, endingIn: ended, staleDate: cache.dates.staleTimes.isEmpty ? nil : StaleDate())
     let record = watch.key.source.entity.map { cache.insert($0.type, key: $0.key) }
-    let result = try cache.read(&watch.plan, at: record)
+    let isPartial = watch.key.source.form == .partial
+    let result = try cache.read(&watch.plan, at: record, isPartial: isPartial)
+    let json = result.isEmpty ? nil : result.json
     // What comes after the first that is missing may be shown, too, if it has come in a partial response.
     let rest = result.json == nil ? try cache.read(&watch.plan, at: record, isPartial: true) : nil
     let dependencies = rest?.dependencies ?? result.dependencies
     index.watch(id, dependencies)
     let isOptimistic = cache.showsOptimistic(in: dependencies)
-    let isSameContent = result.json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? true
+    let isSameContent = json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? true
+    let lacksSomething = !result.missing.isEmpty
     let isSame =
       watch.number > 0 && isSameContent && watch.partial == rest?.json && watch.isOptimistic == isOptimistic
+      && watch.lacksSomething == lacksSomething
     if !isSame { watch.number = next() }
-    if !isSameContent { watch.json = result.json }
+    if !isSameContent { watch.json = json }
+    watch.lacksSomething = lacksSomething
     (watch.lease, watch.partial, watch.isOptimistic) = (lease, rest?.json, isOptimistic)
     watch.dated = (rest ?? result).dated
     if let staleDate = lease.staleDate { cache.dates.tell(staleDate, of: watch.dated) }
-    (watch.version, watch.isCurrent) = (version, result.json != nil && !isOptimistic)
+    (watch.version, watch.isCurrent) = (version, !lacksSomething && !isOptimistic)
     if isOptimistic { optimisticWatches.insert(id) } else { optimisticWatches.remove(id) }
     return Reading(
       key: watch.key, lease: lease, number: watch.number, isOptimistic: isOptimistic,
-      json: result.json == nil ? nil : watch.json, missing: result.missing.first ?? [], isSame: isSame,
+      json: json == nil ? nil : watch.json, missing: result.missing.first ?? [], isSame: isSame,
       epoch: epoch)
   }
 

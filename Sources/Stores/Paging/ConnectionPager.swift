@@ -268,7 +268,7 @@ extension NormalizedStore {
   ///       Page(data.issues.nodes, hasNextPage: data.issues.pageInfo.hasNextPage, endCursor: data.issues.pageInfo.endCursor)
   ///     }
   ///
-  /// The first page is read, and requested if need be, by the policy, as ``stream(_:_:context:)`` would; the others are
+  /// The first page is read, and requested if need be, by the policy, as ``stream(_:_:context:allowsPartial:)`` would; the others are
   /// requested by calls.
   /// - Parameters:
   ///   - policy: How the first page is read.
@@ -281,7 +281,7 @@ extension NormalizedStore {
     page: @escaping @Sendable (Session.ResponseData) -> Page<Item, Cursor>
   ) -> ConnectionPager<Item, Cursor> {
     let allPages = { @Sendable [client] in
-      try NormalizedKey(session(.first), readsAllPages: true, by: client.encoder)
+      try NormalizedKey(session(.first), .allPages, by: client.encoder)
     }
     let source = ConnectionSource<Item, Cursor>(
       current: { [self] in (try? allPages()).flatMap { peek($0) } },

@@ -73,6 +73,19 @@ final class StaleDate: Sendable {
 }
 
 extension RecordCache {
+  /// Notes which fields of an entity are dated, if there is no error in their place.
+  func noteDated(
+    _ entity: UInt32, _ typed: PreparedPlan.Typed, pendingFrom first: Int, _ plan: borrowing PreparedPlan,
+    _ state: inout WriteState
+  ) {
+    for index in typed.staleTimes {
+      let planned = plan.staleTimes[Int(index)].planned
+      let isSaid = state.pending.elements(from: first).contains { $0.planned == planned && $0.slot.kind != .error }
+      let field = plan.fields[Int(planned)]
+      if isSaid { state.dated.append(RecordChange(entity: entity, field: field.field, place: field.place)) }
+    }
+  }
+
   /// Notes when the server has said what these fields have.
   mutating func date(_ fields: [RecordChange], _ date: StoreTime) {
     for field in fields { dates[field.entity, field.field] = date }

@@ -7,6 +7,8 @@ package struct RecordResult: Sendable {
   package let json: [UInt8]?
   /// The paths of what is missing: the first one of a miss, or all of a partial result, in which they are null.
   package let missing: [[RecordStep]]
+  /// Whether nothing is there of a partial result.
+  let isEmpty: Bool
   /// What the read looked at.
   package let dependencies: RecordDependencies
   /// The fields it looked at that become stale by times of their own.
@@ -64,8 +66,10 @@ extension RecordCache {
     var state = ReadState(isPartial: isPartial, top: (layers.lastIndex { $0.number <= layer } ?? -1))
     let isComplete = try readEntity(root, 0, &plan, &state)
     collection?.retain(state.dependencies)
+    let missingAtRoot = state.missing.count { $0.count == 1 }
     return RecordResult(
       json: isComplete ? state.output.array : nil, missing: state.missing.map { plan.steps($0) },
+      isEmpty: missingAtRoot > 0 && missingAtRoot == plan.typed[Int(plan.nodes[0].firstTyped)].fields.count,
       dependencies: state.dependencies, dated: state.dated)
   }
 

@@ -197,19 +197,6 @@ extension RecordCache {
     return Slot(.reference, chunk: state.number, offset: Int(entity))
   }
 
-  /// Notes which fields of an entity are dated, if there is no error in their place.
-  private func noteDated(
-    _ entity: UInt32, _ typed: PreparedPlan.Typed, pendingFrom first: Int, _ plan: borrowing PreparedPlan,
-    _ state: inout WriteState
-  ) {
-    for index in typed.staleTimes {
-      let planned = plan.staleTimes[Int(index)].planned
-      let isSaid = state.pending.elements(from: first).contains { $0.planned == planned && $0.slot.kind != .error }
-      let field = plan.fields[Int(planned)]
-      if isSaid { state.dated.append(RecordChange(entity: entity, field: field.field, place: field.place)) }
-    }
-  }
-
   /// Writes a value to the base where nothing is, or the same, as is usual; returns whether it did.
   @inline(__always)
   private mutating func putAtOnce(

@@ -31,7 +31,7 @@ extension Store {
 }
 
 extension NormalizedStore {
-  /// A live stream of an operation, as ``stream(_:_:context:)`` is, whose response is requested again whenever it has
+  /// A live stream of an operation, as ``stream(_:_:context:allowsPartial:)`` is, whose response is requested again whenever it has
   /// become as old as an interval; see ``Store/stream(_:every:_:jitter:context:)``.
   public func stream<Session: GraphQLSession>(
     _ session: Session, every interval: Duration, _ policy: FetchPolicy = .cacheFirst, jitter: Double = 0.1,
