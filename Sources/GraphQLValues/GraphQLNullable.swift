@@ -50,7 +50,12 @@ extension GraphQLNullable {
   public static func ?? (value: Value?, other: Self) -> Self { value.map(Self.some) ?? other }
 }
 
-// No `ExpressibleByNilLiteral`: `nil` would not say whether the variable is absent or null.
+/// `nil` would not say which of the two is meant.
+@available(*, unavailable, message: "nil does not say whether the variable is absent or null: write .absent or .null")
+extension GraphQLNullable: ExpressibleByNilLiteral {
+  /// Not a way to make a variable.
+  public init(nilLiteral: ()) { self = .absent }
+}
 
 extension GraphQLNullable: ExpressibleByUnicodeScalarLiteral where Value: ExpressibleByUnicodeScalarLiteral {
   /// Makes a variable with a value.

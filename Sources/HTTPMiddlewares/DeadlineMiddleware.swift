@@ -25,7 +25,7 @@ public struct DeadlineMiddleware: HTTPMiddleware {
     let own = request.mayOutlastTotal ? nil : request.timeouts.total
     guard let total = limit.map({ min($0, own ?? $0) }) ?? own else { return next(request) }
     let error = { @Sendable [target = request.target, name = request.operationName] (isUnsent: Bool) in
-      RequestError.timedOut(after: total, target, operationName: name, reached: isUnsent ? .never : .maybe)
+      RequestError.deadlinePassed(after: total, target, operationName: name, reached: isUnsent ? .never : .maybe)
     }
     guard total > .zero else { return .error(error(true)) }
     return .deferred {

@@ -38,4 +38,24 @@
         encoder: encoder, decoder: decoder, allowsCleartext: allowsCleartext)
     }
   }
+#else
+  public import HTTPClientCore
+  public import StrictJSON
+  public import SystemBase
+
+  extension APIClient {
+    /// There is no transport of the platform.
+    @available(
+      *, unavailable,
+      message: "there is no transport: pass one, or enable the trait SocketHTTP of the package MomentsSDK"
+    )
+    public init(
+      baseURL: URL, defaultHeaders: HTTPHeaders = .userAgent(), middlewares: [any HTTPMiddleware] = [],
+      interceptors: [any SessionInterceptor] = [], observer: (any RequestObserver)? = nil,
+      timeouts: HTTPTimeouts = HTTPTimeouts(), responseBodyLimit: Int = 16 << 20,
+      encoder: any BodyEncoder = JSONCoder(), decoder: any BodyDecoder = JSONCoder(), allowsCleartext: Bool = false
+    ) throws(RequestError) {
+      throw RequestError(.invalidRequest, "There is no transport.")
+    }
+  }
 #endif

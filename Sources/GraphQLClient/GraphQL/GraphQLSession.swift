@@ -84,16 +84,17 @@ extension GraphQLSession {
   }
 }
 
-/// GraphQL over HTTP has no other methods than `GET` and `POST`.
+/// GraphQL over HTTP has no other methods than `GET` and `POST`. Deprecated, since what is unavailable would give way to the
+/// methods of every session.
 extension GraphQLSession {
   /// Not for GraphQL.
-  @available(*, unavailable, message: "GraphQL is sent with post(on:), or with get(on:) if it is a query")
+  @available(*, deprecated, message: "GraphQL is sent with post(on:), or with get(on:) if it is a query")
   public func put(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .put) }
   /// Not for GraphQL.
-  @available(*, unavailable, message: "GraphQL is sent with post(on:), or with get(on:) if it is a query")
+  @available(*, deprecated, message: "GraphQL is sent with post(on:), or with get(on:) if it is a query")
   public func patch(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .patch) }
   /// Not for GraphQL.
-  @available(*, unavailable, message: "GraphQL is sent with post(on:), or with get(on:) if it is a query")
+  @available(*, deprecated, message: "GraphQL is sent with post(on:), or with get(on:) if it is a query")
   public func delete(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .delete) }
 }
 

@@ -110,12 +110,13 @@ extension LiveEvent {
   }
 }
 
-/// A subscription has no single response.
+/// A subscription has no single response. Deprecated, since what is unavailable would give way to the methods of every
+/// session.
 extension GraphQLSubscription {
   /// Not for subscriptions.
-  @available(*, unavailable, message: "A subscription has many responses: use subscribe(on:) or data(on:)")
+  @available(*, deprecated, message: "A subscription has many responses: use subscribe(on:) or data(on:)")
   public func post(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .post) }
   /// Not for subscriptions.
-  @available(*, unavailable, message: "A subscription has many responses: use subscribe(on:) or data(on:)")
+  @available(*, deprecated, message: "A subscription has many responses: use subscribe(on:) or data(on:)")
   public func get(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .get) }
 }

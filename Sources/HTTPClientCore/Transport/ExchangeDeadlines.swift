@@ -57,14 +57,14 @@ package struct ExchangeDeadlines {
       case .activity: ("any activity of", timeouts.idle)
       case .completion: ("the complete response of", timeouts.total)
       }
-    return .timedOut(
+    return .deadlinePassed(
       after: limit ?? .zero, waitingFor: event, request.target, operationName: request.operationName, reached: reached)
   }
 }
 
 extension RequestError {
   /// The error of a request's deadline: `event` is what did not come in time, with the preposition before the server.
-  package static func timedOut(
+  package static func deadlinePassed(
     after limit: Duration, waitingFor event: String = "the complete response of", _ target: HTTPTarget,
     operationName: String?, reached: Reach?
   ) -> RequestError {

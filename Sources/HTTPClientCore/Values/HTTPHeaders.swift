@@ -20,9 +20,13 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   /// The value of the fields with this name; several values are joined with commas (RFC 9110, section 5.3).
   public subscript(name: String) -> String? {
-    guard let first = firstIndex(of: name, from: 0) else { return nil }
-    guard firstIndex(of: name, from: first + 1) != nil else { return fields[first].value }
-    return values(of: name).joined(separator: ", ")
+    get {
+      guard let first = firstIndex(of: name, from: 0) else { return nil }
+      guard firstIndex(of: name, from: first + 1) != nil else { return fields[first].value }
+      return values(of: name).joined(separator: ", ")
+    }
+    @available(*, unavailable, message: "a value may not be valid: write try headers.set(name, to: value)")
+    set {}
   }
 
   /// The values of the fields with this name, in order.

@@ -515,7 +515,7 @@ extension WebSocketSession {
   private func timedOut(
     after limit: Duration, waitingFor event: String, _ reached: RequestError.Reach? = nil
   ) -> RequestError {
-    .timedOut(
+    .deadlinePassed(
       after: limit, waitingFor: event, request.target, operationName: request.operationName, reached: reached)
   }
 

@@ -98,12 +98,6 @@ extension Observable {
   }
 }
 
-extension Observable {
-  /// Not for asynchronous sequences.
-  @available(*, unavailable, message: "An AsyncSequence becomes a stream by Observable.from(sequence)")
-  public init<Elements: AsyncSequence>(_ sequence: Elements) where Elements.Element == Element { self = .never() }
-}
-
 /// What tells a stream's tasks that they run in a test's virtual time.
 package enum StreamTasks {
   /// Where tasks of streams that are subscribed to here run, so that a test knows when they wait; `nil` for the global

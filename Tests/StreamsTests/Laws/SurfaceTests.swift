@@ -14,7 +14,8 @@ import Testing
     // Whatever else gives a stream is a source, as the subjects are.
     let type = /public (?:final class|struct|enum) (\w+)[^{]*\{(?:(?!\n\})[\s\S])*func asObservable/
     var names: Set<String> = []
-    for case let file as URL in files where file.pathExtension == "swift" {
+    for case let file as URL in files
+    where file.pathExtension == "swift" && file.lastPathComponent != "Unavailable.swift" {
       let text = "\n" + (try String(contentsOf: file, encoding: .utf8))
       for body in text.matches(of: observable) {
         names.formUnion(body.output.matches(of: onObservable).map { String($0.output.1) })

@@ -53,7 +53,7 @@ final class QueryBatches: Sendable {
     }
     guard let total = request.timeouts.total else { return parts }
     return parts.deadline(total, scheduler: settings.scheduler) {
-      RequestError.timedOut(after: total, request.target, operationName: request.operationName, reached: .maybe)
+      RequestError.deadlinePassed(after: total, request.target, operationName: request.operationName, reached: .maybe)
     }
   }
 
