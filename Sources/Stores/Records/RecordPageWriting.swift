@@ -384,8 +384,10 @@ extension RecordCache {
     return state.append(.pages, cells + [named(state.append(.list, log), PageField.log)])
   }
 
+  /// What was written to a layer, in order. What is no list, as what was removed, takes the place of all that is below.
   private func log(of slot: Slot?) -> [Slot] {
-    guard let slot, slot.kind == .pages else { return [] }
+    guard let slot else { return [] }
+    if slot.kind != .pages { return [slot] }
     return cells(of: slot).first { $0.field == PageField.log }.map { Array(cells(of: $0)) } ?? []
   }
 
@@ -404,8 +406,8 @@ extension RecordCache {
       let own = self.place(of: key)
       let old = visible(key.entity, key.field, at: own, upTo: layers.count - 1)
       for upper in layers.indices where upper > place {
-        let log = log(of: layers[upper].slots[key])
-        if log.isEmpty { continue }
+        guard let slot = layers[upper].slots[key], slot.kind == .pages else { continue }
+        let log = log(of: slot)
         var result = visible(key.entity, key.field, at: own, upTo: upper - 1)
         for page in log { result = combined(result, page, &state) ?? result }
         result = logged(result, log, &state)
