@@ -44,7 +44,7 @@ struct NormalizedRecords: Sendable {
   private var inProgress: Set<UInt64> = []
   /// The changes that wait to be sent: they show something, and their responses come by changes of their own.
   private var waiting: Set<UInt64> = []
-  /// The layers with what the server has said: responses, and pushes.
+  /// The layers with what the server has said: responses, and pushes. Layers that joined others may have some of both.
   private var answers: Set<UInt64> = []
   private var rebases = RecordRebases()
   private var lastNumber: UInt64 = 0
@@ -140,16 +140,14 @@ struct NormalizedRecords: Sendable {
 
   /// Makes layers a part of what is below them, if nothing that is in progress belongs between.
   private mutating func settle() {
-    // The layer that another may join, 0 for the base; `nil` if it is that of a change in progress. What the server has said
-    // stays apart from edits.
+    // The layer that another may join, 0 for the base; `nil` if it is that of a change in progress.
     var below: UInt64? = 0
     for number in cache.layerNumbers where number < RecordLayer.firstOptimistic {
       let isEnded = !inProgress.contains(number)
-      if isEnded, let low = below, low == 0 || answers.contains(low) == answers.contains(number),
-        !inProgress.contains(where: { $0 > low && $0 < number }),
+      if isEnded, let low = below, !inProgress.contains(where: { $0 > low && $0 < number }),
         rebases.maySettle(number, into: low)
       {
-        cache.settleLayer(number)
+        cache.settleLayer(number, isOther: answers.contains(number) != answers.contains(low))
         forgetRebase(of: number)
       } else {
         below = isEnded ? number : nil
@@ -166,10 +164,12 @@ struct NormalizedRecords: Sendable {
   /// unknown which of the two the server has.
   /// - Parameter isResponse: Whether it was what the server has answered: then a later edit is right.
   mutating func overruledKeys(by change: Change, isResponse: Bool) -> [NormalizedKey] {
-    if cache.overruled.isEmpty || isResponse && !answers.contains(where: { $0 > change.number }) { return [] }
-    // What is made again, is made of this.
+    if cache.overruled.isEmpty { return [] }
     let unknown = cache.overruled.filter { field in
-      cache.answeringLayer(of: field).map { !rebases.has($0) && (!isResponse || answers.contains($0)) } ?? true
+      guard let layer = cache.answeringLayer(of: field) else { return true }
+      // What is made again, is made of this.
+      if rebases.has(layer.number) { return false }
+      return !isResponse || answers.contains(layer.number) != layer.isOther
     }
     return reads.keys(touchedBy: unknown)
   }

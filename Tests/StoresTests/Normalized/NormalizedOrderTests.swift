@@ -212,6 +212,31 @@ import Testing
     _ = mutation
   }
 
+  @Test(arguments: [false, true])
+  func `edits and pushes by turns during a long mutation become one layer, and stay what they are`(
+    isPushLast: Bool
+  ) throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.server[0].data(issue("1", "a"))
+    let mutation = Recorder(world.store.mutate(RenameIssue("1", "b")))
+    for isPush in [isPushLast, !isPushLast, isPushLast] {
+      if isPush {
+        try world.store.receive(["rename": ["id": "1", "title": "push"]], of: RenameIssue("1", "push"))
+      } else {
+        try world.store.update(GetIssue("1")) { $0.issue?.title = "edit" }
+      }
+      try world.store.update(GetIssue("1")) { $0.issue?.state = "OPEN \(isPush)" }
+    }
+    #expect(world.store.records.withLock { $0.cache.layerNumbers.count } == 1)
+    world.server[1].data(renamed("1", "b"))
+    #expect(one.take().last?.value?.issue?.title == (isPushLast ? "push" : "edit"))
+    // The server may have made the change after it has pushed.
+    #expect(world.server.count == (isPushLast ? 3 : 2))
+    #expect(world.store.records.withLock { $0.cache.layerNumbers.isEmpty })
+    _ = mutation
+  }
+
   @Test func `an update of what another has changed meanwhile is made again`() throws {
     let (world, list) = try listWorld()
     var calls = 0
