@@ -36,6 +36,12 @@ struct NormalizedRecords: Sendable {
     var isInvalidated: Bool { invalidatedAt != nil }
   }
 
+  /// An entity whose fields were removed, or one of them.
+  private struct Removal: Hashable {
+    let entity: EntityID
+    let field: String?
+  }
+
   typealias Reading = RecordReads.Reading
 
   private(set) var cache: RecordCache
@@ -46,6 +52,8 @@ struct NormalizedRecords: Sendable {
   private var waiting: Set<UInt64> = []
   /// The layers with what the server has said: responses, and pushes. Layers that joined others may have some of both.
   private var answers: Set<UInt64> = []
+  /// What was removed while something older was in progress, and by which change: also what was not there yet.
+  private var removals: [Removal: UInt64] = [:]
   private var rebases = RecordRebases()
   private var lastNumber: UInt64 = 0
   private(set) var epoch: UInt64 = 0
@@ -89,8 +97,9 @@ struct NormalizedRecords: Sendable {
     guard isInProgress(change) else { return [] }
     let level = level(of: change)
     defer { noteTouched(in: level) }
-    let changes = try cache.write(
+    var changes = try cache.write(
       data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level, saidAt: date)
+    changes += removeAgain(after: change, in: level)
     if !cache.dated.isEmpty {
       log?.noteDates(of: cache.dated, in: cache)
       reads.tellDates(of: cache.dated, in: cache)
@@ -118,6 +127,11 @@ struct NormalizedRecords: Sendable {
     guard (inProgress.remove(change.number) ?? waiting.remove(change.number)) != nil else { return [] }
     let changes = hide(change)
     settle()
+    if !removals.isEmpty, let first = inProgress.min() {
+      if first > change.number { removals = removals.filter { $1 > first } }
+    } else {
+      removals = [:]
+    }
     return changes
   }
 
@@ -308,9 +322,13 @@ struct NormalizedRecords: Sendable {
   /// not bring them back.
   mutating func remove(_ entity: EntityID, field: String?, by change: Change) -> [RecordChange] {
     cache.overruled = []
+    guard isInProgress(change) else { return [] }
+    if inProgress.contains(where: { $0 < change.number }) {
+      removals[Removal(entity: entity, field: field)] = change.number
+    }
     // A journal may have of it what memory has not.
     let known = log == nil ? cache.entity(entity.type, key: entity.key) : record(of: entity)
-    guard isInProgress(change), let record = known else { return [] }
+    guard let record = known else { return [] }
     log?.noteRemoval()
     let level = level(of: change)
     defer { noteTouched(in: level) }
@@ -320,6 +338,17 @@ struct NormalizedRecords: Sendable {
     }
     if log != nil { _ = cache.field(field) }
     return cache.remove(record, field: field, in: level)
+  }
+
+  /// Removes what a change has brought that was removed after it began, and was not there then.
+  private mutating func removeAgain(after change: Change, in level: UInt64?) -> [RecordChange] {
+    var changes: [RecordChange] = []
+    for (removal, number) in removals where number > change.number {
+      guard let record = cache.entity(removal.entity.type, key: removal.entity.key) else { continue }
+      cache.addLayer(number)
+      changes += cache.hide(record, field: removal.field, of: level, in: number)
+    }
+    return changes
   }
 
   /// Makes what an operation begins with missing, at the level of a change.
@@ -348,7 +377,7 @@ struct NormalizedRecords: Sendable {
     for layer in layers where rebases.has(layer) { cache.addLayer(layer) }
     if log != nil || !rebases.isEmpty { cache.touched = [] }
     _ = freshness.removeAll()
-    (inProgress, answers) = ([], [])
+    (inProgress, answers, removals) = ([], [], [:])
     emptyAt = now
     reads.readAll(of: &cache, epoch)
   }

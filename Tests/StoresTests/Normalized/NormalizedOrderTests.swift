@@ -58,6 +58,30 @@ import Testing
     _ = older
   }
 
+  @Test(arguments: [nil, "title"])
+  func `a first response that was requested before its entity was invalidated is out of date`(field: String?) throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.store.invalidate(EntityID("Issue", id: "1"), field: field)
+    try world.store.receive(["rename": ["id": "2", "title": "z"]], of: RenameIssue("2", "z"))
+    world.server[0].data(issue("1", "a"))
+    try #require(world.server.count == 2)
+    #expect(world.store.peek(GetIssue("1"))?.isStale == true)
+    world.server[1].data(issue("1", "b"))
+    #expect(one.take().last?.brief == "1 b OPEN network")
+    #expect(world.store.records.withLock { $0.cache.layerNumbers.isEmpty })
+  }
+
+  @Test func `what was pushed after an entity was invalidated stays above a response to an older request`() throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.store.invalidate(EntityID("Issue", id: "1"), field: "title")
+    try world.store.receive(["rename": ["id": "1", "title": "b"]], of: RenameIssue("1", "b"))
+    world.server[0].data(issue("1", "a"))
+    #expect(world.server.count == 1)
+    #expect(one.take().last?.brief == "1 b OPEN network")
+  }
+
   @Test func `a response of which a later one has something else is out of date, and requested again`() throws {
     let world = try NormalizedWorld()
     let list = Recorder(world.store.stream(GetIssuesWithIDs()))
