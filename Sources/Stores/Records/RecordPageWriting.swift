@@ -211,7 +211,7 @@ extension RecordCache {
   }
 
   /// Puts together what a page and the runs have of the same elements.
-  /// - Returns: The places of these elements in each run, and in the order of the page.
+  /// - Returns: The places of these elements in each run, and, of those that a server has given, in the order of the page.
   private mutating func match(
     _ page: inout PageRun, _ runs: [PageRun], _ state: inout WriteState
   ) -> (known: [Set<Int>], matches: [(place: Int, run: Int, row: Int)]) {
@@ -231,7 +231,8 @@ extension RecordCache {
       for (number, row) in run.rows.enumerated() {
         guard let place = key(of: row, state.layer).flatMap({ places[$0] }) else { continue }
         known[index].insert(number)
-        matches.append((place, index, number))
+        // What follows an element that an edit has added is what the edit says, not the server.
+        if row.cursor.kind != .null { matches.append((place, index, number)) }
         let new = rows[place]
         if new.cursor.kind != .scalar { rows[place].cursor = row.cursor }
         rows[place].edge = combined(row.edge, new.edge, &state).map { $0.kind == .missing ? row.edge : $0 } ?? row.edge

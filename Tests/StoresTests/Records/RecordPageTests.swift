@@ -214,6 +214,21 @@ struct RecordPageTests {
     #expect(try ids(["first": 2]) == ["1", "3", "4"])
   }
 
+  @Test("a page that shares only what an edit has added with a list is not taken to be followed by it")
+  mutating func gapBehindEdit() throws {
+    try connection.write([5, 6], ["first": 2], hasNext: true)
+    var plan = try connection.test.plan(TestConnection.document, variables: ["first": 2])
+    plan.replacesPages = true
+    let json = TestConnection.response([1, 5, 6], hasNext: true).replacing("\"c1\"", with: "null")
+    _ = try connection.test.cache.write(Array(json.utf8).span.bytes, of: &plan)
+    #expect(try ids(["first": 2]) == ["1", "5", "6"])
+    // Others have added some meanwhile.
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2>")
+    try connection.write([3, 5], ["first": 2, "after": "c2"], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2,3,5,6>")
+  }
+
   private mutating func users(_ variables: [String: JSONValue]) throws -> JSONValue? {
     var plan = try connection.test.plan(TestConnection.document, variables: variables)
     plan.readsAllPages = true
