@@ -36,6 +36,12 @@ struct NormalizedRecords: Sendable {
     var isInvalidated: Bool { invalidatedAt != nil }
   }
 
+  /// An entity whose fields were removed, or one of them.
+  private struct Removal: Hashable {
+    let entity: EntityID
+    let field: String?
+  }
+
   typealias Reading = RecordReads.Reading
 
   private(set) var cache: RecordCache
@@ -44,8 +50,10 @@ struct NormalizedRecords: Sendable {
   private var inProgress: Set<UInt64> = []
   /// The changes that wait to be sent: they show something, and their responses come by changes of their own.
   private var waiting: Set<UInt64> = []
-  /// The layers with what the server has said: responses, and pushes.
+  /// The layers with what the server has said: responses, and pushes. Layers that joined others may have some of both.
   private var answers: Set<UInt64> = []
+  /// What was removed while something older was in progress, and by which change: also what was not there yet.
+  private var removals: [Removal: UInt64] = [:]
   private var rebases = RecordRebases()
   private var lastNumber: UInt64 = 0
   private(set) var epoch: UInt64 = 0
@@ -89,8 +97,9 @@ struct NormalizedRecords: Sendable {
     guard isInProgress(change) else { return [] }
     let level = level(of: change)
     defer { noteTouched(in: level) }
-    let changes = try cache.write(
+    var changes = try cache.write(
       data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level, saidAt: date)
+    changes += removeAgain(after: change, in: level)
     if !cache.dated.isEmpty {
       log?.noteDates(of: cache.dated, in: cache)
       reads.tellDates(of: cache.dated, in: cache)
@@ -118,6 +127,11 @@ struct NormalizedRecords: Sendable {
     guard (inProgress.remove(change.number) ?? waiting.remove(change.number)) != nil else { return [] }
     let changes = hide(change)
     settle()
+    if !removals.isEmpty, let first = inProgress.min() {
+      if first > change.number { removals = removals.filter { $1 > first } }
+    } else {
+      removals = [:]
+    }
     return changes
   }
 
@@ -140,16 +154,14 @@ struct NormalizedRecords: Sendable {
 
   /// Makes layers a part of what is below them, if nothing that is in progress belongs between.
   private mutating func settle() {
-    // The layer that another may join, 0 for the base; `nil` if it is that of a change in progress. What the server has said
-    // stays apart from edits.
+    // The layer that another may join, 0 for the base; `nil` if it is that of a change in progress.
     var below: UInt64? = 0
     for number in cache.layerNumbers where number < RecordLayer.firstOptimistic {
       let isEnded = !inProgress.contains(number)
-      if isEnded, let low = below, low == 0 || answers.contains(low) == answers.contains(number),
-        !inProgress.contains(where: { $0 > low && $0 < number }),
+      if isEnded, let low = below, !inProgress.contains(where: { $0 > low && $0 < number }),
         rebases.maySettle(number, into: low)
       {
-        cache.settleLayer(number)
+        cache.settleLayer(number, isOther: answers.contains(number) != answers.contains(low))
         forgetRebase(of: number)
       } else {
         below = isEnded ? number : nil
@@ -166,10 +178,12 @@ struct NormalizedRecords: Sendable {
   /// unknown which of the two the server has.
   /// - Parameter isResponse: Whether it was what the server has answered: then a later edit is right.
   mutating func overruledKeys(by change: Change, isResponse: Bool) -> [NormalizedKey] {
-    if cache.overruled.isEmpty || isResponse && !answers.contains(where: { $0 > change.number }) { return [] }
-    // What is made again, is made of this.
+    if cache.overruled.isEmpty { return [] }
     let unknown = cache.overruled.filter { field in
-      cache.answeringLayer(of: field).map { !rebases.has($0) && (!isResponse || answers.contains($0)) } ?? true
+      guard let layer = cache.answeringLayer(of: field) else { return true }
+      // What is made again, is made of this.
+      if rebases.has(layer.number) { return false }
+      return !isResponse || answers.contains(layer.number) != layer.isOther
     }
     return reads.keys(touchedBy: unknown)
   }
@@ -308,9 +322,13 @@ struct NormalizedRecords: Sendable {
   /// not bring them back.
   mutating func remove(_ entity: EntityID, field: String?, by change: Change) -> [RecordChange] {
     cache.overruled = []
+    guard isInProgress(change) else { return [] }
+    if inProgress.contains(where: { $0 < change.number }) {
+      removals[Removal(entity: entity, field: field)] = change.number
+    }
     // A journal may have of it what memory has not.
     let known = log == nil ? cache.entity(entity.type, key: entity.key) : record(of: entity)
-    guard isInProgress(change), let record = known else { return [] }
+    guard let record = known else { return [] }
     log?.noteRemoval()
     let level = level(of: change)
     defer { noteTouched(in: level) }
@@ -320,6 +338,17 @@ struct NormalizedRecords: Sendable {
     }
     if log != nil { _ = cache.field(field) }
     return cache.remove(record, field: field, in: level)
+  }
+
+  /// Removes what a change has brought that was removed after it began, and was not there then.
+  private mutating func removeAgain(after change: Change, in level: UInt64?) -> [RecordChange] {
+    var changes: [RecordChange] = []
+    for (removal, number) in removals where number > change.number {
+      guard let record = cache.entity(removal.entity.type, key: removal.entity.key) else { continue }
+      cache.addLayer(number)
+      changes += cache.hide(record, field: removal.field, of: level, in: number)
+    }
+    return changes
   }
 
   /// Makes what an operation begins with missing, at the level of a change.
@@ -348,7 +377,7 @@ struct NormalizedRecords: Sendable {
     for layer in layers where rebases.has(layer) { cache.addLayer(layer) }
     if log != nil || !rebases.isEmpty { cache.touched = [] }
     _ = freshness.removeAll()
-    (inProgress, answers) = ([], [])
+    (inProgress, answers, removals) = ([], [], [:])
     emptyAt = now
     reads.readAll(of: &cache, epoch)
   }

@@ -240,10 +240,14 @@ extension RecordCache {
   ///   show stays.
   package mutating func remove(_ entity: RecordID, in layer: UInt64? = nil) -> [RecordChange] {
     guard isKept(entity) else { return [] }
-    let layout = layouts[Int(entities[Int(entity.number)].type)]
-    var fields = Set(layout.fields).union(extras[entity.number]?.keys.map { $0 } ?? [])
-    if layer != nil { for layer in layers { fields.formUnion(layer.fields(of: entity.number)) } }
-    return fields.sorted().flatMap { remove($0, of: entity.number, in: layer) }
+    return fields(of: entity.number, withLayers: layer != nil).flatMap { remove($0, of: entity.number, in: layer) }
+  }
+
+  private func fields(of entity: UInt32, withLayers: Bool) -> [UInt32] {
+    let layout = layouts[Int(entities[Int(entity)].type)]
+    var fields = Set(layout.fields).union(extras[entity]?.keys.map { $0 } ?? [])
+    if withLayers { for layer in layers { fields.formUnion(layer.fields(of: entity)) } }
+    return fields.sorted()
   }
 
   /// Makes a field of an entity missing; see `remove(_:in:)`.
@@ -251,6 +255,28 @@ extension RecordCache {
   package mutating func remove(_ entity: RecordID, field: String, in layer: UInt64? = nil) -> [RecordChange] {
     guard isKept(entity), let number = fieldNumber(field) else { return [] }
     return remove(number, of: entity.number, in: layer)
+  }
+
+  /// Makes what a layer has of an entity, or of one of its fields, missing in another one above it, unless something between,
+  /// or above, has it, too; returns the fields that this has hidden. What is optimistic stays.
+  mutating func hide(
+    _ entity: RecordID, field: String?, of layer: UInt64?, in upper: UInt64
+  ) -> [RecordChange] {
+    guard isKept(entity), let place = self.place(ofLayer: upper) else { return [] }
+    let known = field.map { fieldNumber($0).map { [$0] } ?? [] }
+    var hidden: [RecordChange] = []
+    for field in known ?? fields(of: entity.number, withLayers: true) {
+      let own = knownPlace(of: field, in: entities[Int(entity.number)].type)
+      let change = RecordChange(entity: entity.number, field: field, place: own)
+      guard answeringLayer(of: change)?.number ?? 0 <= layer ?? 0,
+        answered(entity.number, field, at: own).kind != .missing
+      else { continue }
+      collection?.retain(entity.number, field, at: own)
+      layers[place].slots[SlotKey(entity.number, field)] = .missing
+      touched?.append(change)
+      hidden.append(change)
+    }
+    return hidden
   }
 
   /// The fields that a plan selects of the object that it begins with, by their keys.

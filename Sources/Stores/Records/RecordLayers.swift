@@ -18,6 +18,9 @@ struct RecordLayer: Sendable {
   static var firstOptimistic: UInt64 { 1 << 63 }
   /// A missing slot hides what is below.
   var slots: [SlotKey: Slot] = [:]
+  /// The fields that are of another kind than the rest, in a layer that others have become a part of: what the server has
+  /// said among edits, or edits among that.
+  var others: Set<SlotKey> = []
 
   var isOptimistic: Bool { number >= Self.firstOptimistic }
 }
@@ -80,12 +83,18 @@ extension RecordCache {
 
   /// Makes the values of a layer a part of the one below it, or of the base if it is the lowest, and removes it.
   /// Nothing that is visible changes.
-  package mutating func settleLayer(_ number: UInt64) {
+  /// - Parameter isOther: Whether it is of another kind than the one below.
+  package mutating func settleLayer(_ number: UInt64, isOther: Bool = false) {
     guard let place = layers.firstIndex(where: { $0.number == number }) else { return }
     let layer = layers.remove(at: place)
     guard place == 0 else {
       for (key, slot) in layer.slots {
         layers[place - 1].slots[key] = settled(slot, onto: layers[place - 1].slots[key], isBase: false)
+        if layer.others.contains(key) != isOther {
+          layers[place - 1].others.insert(key)
+        } else {
+          layers[place - 1].others.remove(key)
+        }
       }
       return
     }
@@ -135,10 +144,11 @@ extension RecordCache {
     visible(entity, field, at: place, upTo: layers.lastIndex { !$0.isOptimistic } ?? -1)
   }
 
-  /// The number of the topmost layer that is not optimistic and has a field.
-  func answeringLayer(of field: RecordChange) -> UInt64? {
+  /// The number of the topmost layer that is not optimistic and has a field, and whether that is of another kind than the
+  /// rest of the layer.
+  func answeringLayer(of field: RecordChange) -> (number: UInt64, isOther: Bool)? {
     let key = SlotKey(field.entity, field.field)
-    return layers.last { !$0.isOptimistic && $0.slots[key] != nil }?.number
+    return layers.last { !$0.isOptimistic && $0.slots[key] != nil }.map { ($0.number, $0.others.contains(key)) }
   }
 
   /// Whether a layer above a place has the field.

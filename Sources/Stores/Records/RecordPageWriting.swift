@@ -211,7 +211,7 @@ extension RecordCache {
   }
 
   /// Puts together what a page and the runs have of the same elements.
-  /// - Returns: The places of these elements in each run, and in the order of the page.
+  /// - Returns: The places of these elements in each run, and, of those that a server has given, in the order of the page.
   private mutating func match(
     _ page: inout PageRun, _ runs: [PageRun], _ state: inout WriteState
   ) -> (known: [Set<Int>], matches: [(place: Int, run: Int, row: Int)]) {
@@ -231,7 +231,8 @@ extension RecordCache {
       for (number, row) in run.rows.enumerated() {
         guard let place = key(of: row, state.layer).flatMap({ places[$0] }) else { continue }
         known[index].insert(number)
-        matches.append((place, index, number))
+        // What follows an element that an edit has added is what the edit says, not the server.
+        if row.cursor.kind != .null { matches.append((place, index, number)) }
         let new = rows[place]
         if new.cursor.kind != .scalar { rows[place].cursor = row.cursor }
         rows[place].edge = combined(row.edge, new.edge, &state).map { $0.kind == .missing ? row.edge : $0 } ?? row.edge
@@ -384,8 +385,10 @@ extension RecordCache {
     return state.append(.pages, cells + [named(state.append(.list, log), PageField.log)])
   }
 
+  /// What was written to a layer, in order. What is no list, as what was removed, takes the place of all that is below.
   private func log(of slot: Slot?) -> [Slot] {
-    guard let slot, slot.kind == .pages else { return [] }
+    guard let slot else { return [] }
+    if slot.kind != .pages { return [slot] }
     return cells(of: slot).first { $0.field == PageField.log }.map { Array(cells(of: $0)) } ?? []
   }
 
@@ -404,8 +407,8 @@ extension RecordCache {
       let own = self.place(of: key)
       let old = visible(key.entity, key.field, at: own, upTo: layers.count - 1)
       for upper in layers.indices where upper > place {
-        let log = log(of: layers[upper].slots[key])
-        if log.isEmpty { continue }
+        guard let slot = layers[upper].slots[key], slot.kind == .pages else { continue }
+        let log = log(of: slot)
         var result = visible(key.entity, key.field, at: own, upTo: upper - 1)
         for page in log { result = combined(result, page, &state) ?? result }
         result = logged(result, log, &state)

@@ -91,6 +91,10 @@ extension RecordCache {
       undo(state)
       throw error.completed(by: data)
     }
+    if !state.dated.isEmpty, !layers.isEmpty {
+      // What is hidden was said before what is shown.
+      state.dated.removeAll { answeringLayer(of: $0)?.number ?? 0 > layer ?? 0 }
+    }
     if let date { self.date(state.dated, date) }
     dated = state.dated
     let changes = finish(&state)

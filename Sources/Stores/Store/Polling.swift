@@ -73,7 +73,10 @@ extension Observable {
       let poller = Poller(pauses, scheduler, age: age, backoff: backoff, refresh: refresh)
       poller.begin()
       let subscription = self.subscribe(
-        onNext: { observer.onNext($0) },
+        onNext: { value in
+          observer.onNext(value)
+          poller.noteResponse()
+        },
         onError: { error in
           poller.end()
           observer.onError(error)
@@ -91,6 +94,10 @@ extension Observable {
 private final class Poller: Sendable {
   private struct State: Sendable {
     var failures = 0
+    /// How old the value was at the latest failure; `nil` if there was none.
+    var failedAge: Duration?
+    /// Whether a pause is being waited for that the server has not asked for.
+    var mayEndEarly = false
     /// How old the value is to become.
     var due = Duration.zero
     /// What is waited for; `nil` after the end.
@@ -125,7 +132,10 @@ private final class Poller: Sendable {
 
   /// Waits for a whole pause, since a response has come only now, whether or not the value is a new one; a response to
   /// another's request may put off what follows.
-  private func wait(atLeast minimum: Duration = .zero) { sleep(max(nextPause(), minimum)) }
+  private func wait(atLeast minimum: Duration = .zero) {
+    state.withLock { $0.mayEndEarly = minimum == .zero }
+    sleep(max(nextPause(), minimum))
+  }
 
   private func nextPause() -> Duration {
     let failures = state.withLock(\.failures)
@@ -139,14 +149,13 @@ private final class Poller: Sendable {
   }
 
   private func poll() {
+    if endFailures() { return begin() }
     let due = state.withLock(\.due)
-    if let age = age(), age < due {
-      state.withLock { $0.failures = 0 }
-      return sleep(due - age)
-    }
+    if let age = age(), age < due { return sleep(due - age) }
     // A request of somebody else may have failed, and another may be answered before that pause is over.
     let pause = backoff()
     if pause > .zero { return sleep(min(pause, due)) }
+    state.withLock { $0.mayEndEarly = false }
     run { [self] in
       refresh().take(1).asSingle().subscribe(
         onNext: { [self] in
@@ -154,9 +163,28 @@ private final class Poller: Sendable {
           wait()
         },
         onError: { [self] error in
-          state.withLock { $0.failures += 1 }
+          let age = age()
+          state.withLock { state in
+            state.failures += 1
+            state.failedAge = age
+          }
           wait(atLeast: (error as? RequestError)?.retryAfter ?? .zero)
         })
+    }
+  }
+
+  /// Ends the pause after failures, should another's request have been answered.
+  func noteResponse() {
+    if state.withLock(\.mayEndEarly), endFailures() { begin() }
+  }
+
+  /// Forgets failures if the value is younger than it was at the latest; returns whether there were some to forget.
+  private func endFailures() -> Bool {
+    guard state.withLock({ $0.failures > 0 }), let age = age() else { return false }
+    return state.withLock { state in
+      guard state.failures > 0, state.failedAge.map({ age < $0 }) ?? true else { return false }
+      state.failures = 0
+      return true
     }
   }
 

@@ -58,6 +58,30 @@ import Testing
     _ = older
   }
 
+  @Test(arguments: [nil, "title"])
+  func `a first response that was requested before its entity was invalidated is out of date`(field: String?) throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.store.invalidate(EntityID("Issue", id: "1"), field: field)
+    try world.store.receive(["rename": ["id": "2", "title": "z"]], of: RenameIssue("2", "z"))
+    world.server[0].data(issue("1", "a"))
+    try #require(world.server.count == 2)
+    #expect(world.store.peek(GetIssue("1"))?.isStale == true)
+    world.server[1].data(issue("1", "b"))
+    #expect(one.take().last?.brief == "1 b OPEN network")
+    #expect(world.store.records.withLock { $0.cache.layerNumbers.isEmpty })
+  }
+
+  @Test func `what was pushed after an entity was invalidated stays above a response to an older request`() throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.store.invalidate(EntityID("Issue", id: "1"), field: "title")
+    try world.store.receive(["rename": ["id": "1", "title": "b"]], of: RenameIssue("1", "b"))
+    world.server[0].data(issue("1", "a"))
+    #expect(world.server.count == 1)
+    #expect(one.take().last?.brief == "1 b OPEN network")
+  }
+
   @Test func `a response of which a later one has something else is out of date, and requested again`() throws {
     let world = try NormalizedWorld()
     let list = Recorder(world.store.stream(GetIssuesWithIDs()))
@@ -209,6 +233,31 @@ import Testing
     world.server[1].data(renamed("1", "b"))
     #expect(world.server.count == 2)
     #expect(one.take().last?.brief == "1 c OPEN memory")
+    _ = mutation
+  }
+
+  @Test(arguments: [false, true])
+  func `edits and pushes by turns during a long mutation become one layer, and stay what they are`(
+    isPushLast: Bool
+  ) throws {
+    let world = try NormalizedWorld()
+    let one = Recorder(world.store.stream(GetIssue("1")))
+    world.server[0].data(issue("1", "a"))
+    let mutation = Recorder(world.store.mutate(RenameIssue("1", "b")))
+    for isPush in [isPushLast, !isPushLast, isPushLast] {
+      if isPush {
+        try world.store.receive(["rename": ["id": "1", "title": "push"]], of: RenameIssue("1", "push"))
+      } else {
+        try world.store.update(GetIssue("1")) { $0.issue?.title = "edit" }
+      }
+      try world.store.update(GetIssue("1")) { $0.issue?.state = "OPEN \(isPush)" }
+    }
+    #expect(world.store.records.withLock { $0.cache.layerNumbers.count } == 1)
+    world.server[1].data(renamed("1", "b"))
+    #expect(one.take().last?.value?.issue?.title == (isPushLast ? "push" : "edit"))
+    // The server may have made the change after it has pushed.
+    #expect(world.server.count == (isPushLast ? 3 : 2))
+    #expect(world.store.records.withLock { $0.cache.layerNumbers.isEmpty })
     _ = mutation
   }
 

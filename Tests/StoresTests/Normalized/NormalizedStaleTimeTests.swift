@@ -55,6 +55,18 @@ import Testing
     #expect(isStale(GetIssue("1"), in: world) == true)
   }
 
+  @Test func `a response that a later one hides makes what it has no younger`() async throws {
+    let world = try NormalizedWorld { $0.staleTimes = ["Issue.title": .seconds(10)] }
+    let older = Recorder(world.store.get(GetIssues(), .networkOnly))
+    try await world.request(GetIssue("1"), issue("1", "b"))
+    world.time.advance(by: .seconds(8))
+    world.server[0].data(issues(("1", "a")))
+    #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 b OPEN")
+    world.time.advance(by: .seconds(2))
+    #expect(isStale(GetIssue("1"), in: world) == true)
+    _ = older
+  }
+
   @Test func `the response to a mutation makes what it has younger, and an edit does not`() async throws {
     let world = try NormalizedWorld { $0.staleTimes = ["Issue.title": .seconds(10)] }
     try await world.request(GetIssue("1"), issue("1", "a"))

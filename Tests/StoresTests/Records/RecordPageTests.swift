@@ -214,6 +214,21 @@ struct RecordPageTests {
     #expect(try ids(["first": 2]) == ["1", "3", "4"])
   }
 
+  @Test("a page that shares only what an edit has added with a list is not taken to be followed by it")
+  mutating func gapBehindEdit() throws {
+    try connection.write([5, 6], ["first": 2], hasNext: true)
+    var plan = try connection.test.plan(TestConnection.document, variables: ["first": 2])
+    plan.replacesPages = true
+    let json = TestConnection.response([1, 5, 6], hasNext: true).replacing("\"c1\"", with: "null")
+    _ = try connection.test.cache.write(Array(json.utf8).span.bytes, of: &plan)
+    #expect(try ids(["first": 2]) == ["1", "5", "6"])
+    // Others have added some meanwhile.
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2>")
+    try connection.write([3, 5], ["first": 2, "after": "c2"], hasNext: true)
+    #expect(try connection.read(all: true) == "1,2,3,5,6>")
+  }
+
   private mutating func users(_ variables: [String: JSONValue]) throws -> JSONValue? {
     var plan = try connection.test.plan(TestConnection.document, variables: variables)
     plan.readsAllPages = true
@@ -277,6 +292,31 @@ struct RecordPageTests {
     #expect(try connection.read(all: true) == "2,3,4,5>")
     _ = connection.test.cache.removeLayer(7)
     #expect(try connection.read(all: true) == "0,1,2,3,4,5>")
+  }
+
+  @Test(
+    "what a layer has removed does not come back under the pages that follow it",
+    arguments: [(nil, true), (nil, false), (#"{"users":null}"#, true), (#"{"users":null}"#, false)])
+  mutating func removalInLayer(replacement: String?, joins: Bool) throws {
+    func write(_ json: String, _ variables: [String: JSONValue] = ["first": 2], in layer: UInt64) throws {
+      connection.test.cache.addLayer(layer)
+      try connection.test.write(TestConnection.document, json, variables, in: layer)
+    }
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    if let replacement {
+      try write(replacement, in: 5)
+    } else {
+      let root = try #require(connection.test.cache.root("Query"))
+      connection.test.cache.addLayer(5)
+      _ = connection.test.cache.remove(root, field: "users(order:NEW)", in: 5)
+    }
+    try write(TestConnection.response([2, 7], hasNext: true), in: joins ? 6 : 5)
+    if joins { connection.test.cache.settleLayer(6) }
+    // What was requested before the removal.
+    try write(TestConnection.response([3, 4], hasNext: true), ["first": 2, "after": "c2"], in: 2)
+    #expect(try connection.read(all: true) == "2,7>")
+    for layer in [2, 5] as [UInt64] { connection.test.cache.settleLayer(layer) }
+    #expect(try connection.read(all: true) == "2,7>")
   }
 
   @Test("the same page again changes nothing")

@@ -73,6 +73,24 @@ struct PollingTests {
     #expect(server.count == 10)
   }
 
+  @Test(arguments: [0, 50, 159])
+  func `a value that others bring ends the pause after failures in a row`(seconds: Int) {
+    let stream = stream()
+    server[0].answer(1)
+    for pause in [10, 20, 40, 80] {
+      time.advance(by: .seconds(pause))
+      server[server.count - 1].fail()
+    }
+    let count = server.count
+    time.advance(by: .seconds(seconds))
+    store.save(2, for: "a")
+    time.advance(by: .seconds(9))
+    #expect(server.count == count)
+    time.advance(by: .seconds(1))
+    #expect(server.count == count + 1)
+    _ = stream
+  }
+
   @Test func `the server's pause is kept if it is longer`() {
     let stream = stream()
     server[0].answer(1)
