@@ -54,6 +54,7 @@ struct NormalizedRecords: Sendable {
   private var answers: Set<UInt64> = []
   /// What was removed while something older was in progress, and by which change: also what was not there yet.
   private var removals: [Removal: UInt64] = [:]
+  private var lastRemoval: UInt64 = 0
   private var rebases = RecordRebases()
   private var lastNumber: UInt64 = 0
   private(set) var epoch: UInt64 = 0
@@ -325,6 +326,7 @@ struct NormalizedRecords: Sendable {
     guard isInProgress(change) else { return [] }
     if inProgress.contains(where: { $0 < change.number }) {
       removals[Removal(entity: entity, field: field)] = change.number
+      lastRemoval = max(lastRemoval, change.number)
     }
     // A journal may have of it what memory has not.
     let known = log == nil ? cache.entity(entity.type, key: entity.key) : record(of: entity)
@@ -342,6 +344,7 @@ struct NormalizedRecords: Sendable {
 
   /// Removes what a change has brought that was removed after it began, and was not there then.
   private mutating func removeAgain(after change: Change, in level: UInt64?) -> [RecordChange] {
+    if change.number > lastRemoval { return [] }
     var changes: [RecordChange] = []
     for (removal, number) in removals where number > change.number {
       guard let record = cache.entity(removal.entity.type, key: removal.entity.key) else { continue }
