@@ -51,8 +51,9 @@ extension RecordCache {
       let below = visible(key.entity, key.field, at: own, upTo: place - 1)
       return areEqual(below, slot) ? nil : RecordChange(entity: key.entity, field: key.field, place: own)
     }
-    let keys = layers.remove(at: place).slots.compactMap { $1.kind == .pages ? $0 : nil }
-    return changes + rewritePages(of: keys, above: place - 1)
+    // What was removed, or null, may have been below pages, too.
+    let removed = layers.remove(at: place)
+    return changes + (place < layers.count ? rewritePages(of: Array(removed.slots.keys), above: place - 1) : [])
   }
 
   /// Runs a closure in which a layer has what is to take its place, if there is such a layer.

@@ -319,6 +319,25 @@ struct RecordPageTests {
     #expect(try connection.read(all: true) == "2,7>")
   }
 
+  @Test(
+    "pages are put to those below again when a layer goes that had removed them",
+    arguments: [nil, #"{"users":null}"#])
+  mutating func removedLayer(replacement: String?) throws {
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    connection.test.cache.addLayer(5)
+    if let replacement {
+      try connection.test.write(TestConnection.document, replacement, ["first": 2], in: 5)
+    } else {
+      let root = try #require(connection.test.cache.root("Query"))
+      _ = connection.test.cache.remove(root, field: "users(order:NEW)", in: 5)
+    }
+    connection.test.cache.addLayer(6)
+    let page = TestConnection.response([3, 4], hasNext: true)
+    try connection.test.write(TestConnection.document, page, ["first": 2, "after": "c2"], in: 6)
+    _ = connection.test.cache.removeLayer(5)
+    #expect(try connection.read(all: true) == "1,2,3,4>")
+  }
+
   @Test("the same page again changes nothing")
   mutating func again() throws {
     try connection.write([1, 2], ["first": 2], hasNext: true)
