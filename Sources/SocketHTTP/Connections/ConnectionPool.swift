@@ -183,7 +183,7 @@ struct ConnectionPool<
         close(member, &effects)
       } else {
         effects.cancelling.append((exchange, member.connection))
-        if isSilent { member.limit = 0 }
+        if isSilent { (member.limit, member.lentLimit) = (0, nil) }
         settle(member, &effects)
       }
       if isSilent { removeIdle(of: member.group, usedUntil: member.lastUse, &effects) }
@@ -256,6 +256,7 @@ struct ConnectionPool<
     member.lastUse = now
     member.idleEnd = end
     if case .opening = member.phase {
+      member.lender.take()?.lentLimit = nil
       group.move(member, to: .full)
       group.expectedLimit = max(member.limit, 1)
       group.room.recordOpening()
@@ -283,6 +284,7 @@ struct ConnectionPool<
   /// after the last one.
   mutating func setLimit(_ limit: Int, of connection: Connection, _ effects: inout Effects) {
     guard let member = member(of: connection), member.limit > 0 || limit == 0 else { return }
+    member.lentLimit = nil
     // One that is being opened gets exchanges when it is open, and no more than the server is known to take.
     if case .opening = member.phase {
       member.limit = min(limit, member.group.knownLimit ?? limit)
@@ -302,6 +304,7 @@ struct ConnectionPool<
     }
     for orphan in orphans { _ = finish(orphan.exchange, on: connection) }
     drop(member)
+    giveBack(to: member.lender.take(), &effects)
     openConnections(&effects)
     return orphans
   }
@@ -319,6 +322,7 @@ struct ConnectionPool<
     let group = member.group
     drop(member)
     defer {
+      giveBack(to: member.lender.take(), &effects)
       openConnections(&effects)
       forgetIfEmpty(group)
     }
@@ -436,6 +440,14 @@ struct ConnectionPool<
   private mutating func close(_ member: Member, _ effects: inout Effects) {
     effects.closing.append(member.connection)
     _ = remove(member.connection, &effects)
+  }
+
+  /// Lets a connection take exchanges again, since the one that it has made room for was not opened.
+  private mutating func giveBack(to lender: Member?, _ effects: inout Effects) {
+    guard let lender, let limit = lender.lentLimit.take(), members[ObjectIdentifier(lender.connection)] === lender
+    else { return }
+    lender.limit = min(limit, lender.group.knownLimit ?? limit)
+    settle(lender, &effects)
   }
 
   private func member(of connection: Connection) -> Member? {

@@ -25,6 +25,10 @@ extension ConnectionPool {
     @exclusivity(unchecked) private(set) var exchanges: [Exchange] = []
     /// How many exchanges it carries at a time, at most; 0 if it takes no more.
     @exclusivity(unchecked) var limit = 1
+    /// Of one that is being opened, the one that has made room for it by taking no more.
+    @exclusivity(unchecked) var lender: Member?
+    /// The limit of one that has made room for another which is being opened.
+    @exclusivity(unchecked) var lentLimit: Int?
     /// How many of its exchanges are streams.
     @exclusivity(unchecked) var streams = 0
     /// Whether it takes no place of requests.

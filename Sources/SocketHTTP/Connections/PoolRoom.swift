@@ -10,6 +10,7 @@ extension ConnectionPool {
   /// else.
   mutating func openConnections(_ effects: inout Effects) {
     while let group = groupsInNeed.first {
+      var lender: Member?
       let isFull = group.connectionCount >= group.room.size
       if isFull || connectionCount >= room.size {
         if let idle = isFull ? group.idle.first : firstToExpire() {
@@ -17,7 +18,8 @@ extension ConnectionPool {
           drop(idle)
         } else if group.connectionCount == 0, !room.isShort, let member = takeStreaming() {
           // A route that has connections gets those. In a shortage it would be of no use: the member keeps what is short.
-          member.limit = 0
+          (member.lentLimit, member.limit) = (member.limit, 0)
+          lender = member
           member.group.move(member, to: .full)
           exempt(member)
         } else {
@@ -25,6 +27,7 @@ extension ConnectionPool {
         }
       }
       let member = Member(makeConnection(group.route), group)
+      member.lender = lender
       members[ObjectIdentifier(member.connection)] = member
       group.add(member)
       effects.opening.append(member.connection)

@@ -295,6 +295,35 @@ import Testing
     #expect(pool.effects.closing.first === connection)
   }
 
+  @Test(arguments: [false, true])
+  func `a connection takes exchanges again if the one that it made room for is not opened`(isCancelled: Bool) throws {
+    let pool = PoolDriver(perRoute: 1, total: 1, streams: 8)
+    let (stream, other, third) = (Exchange(), Exchange(), Exchange())
+    let connection = try connection(8, carrying: [stream], in: pool)
+    #expect(pool.becomeStream(stream))
+    #expect(pool.lease(other, "b") == nil)
+    #expect(pool.lease(third, "a") == nil, "it takes no more")
+    if isCancelled {
+      #expect(pool.cancel(other))
+    } else {
+      #expect(try pool.removeUnopened(#require(pool.takeOpening())) === other)
+    }
+    #expect(pool.effects.starting.map { $0.0 === third } == [true])
+    #expect(pool.lease(Exchange(), "a") === connection)
+    #expect(pool.counts == .init(busy: 1))
+  }
+
+  @Test func `a connection that drains meanwhile takes no exchanges again`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1, streams: 8)
+    let (stream, other) = (Exchange(), Exchange())
+    let connection = try connection(8, carrying: [stream], in: pool)
+    #expect(pool.becomeStream(stream))
+    #expect(pool.lease(other, "b") == nil)
+    pool.setLimit(0, of: connection)
+    #expect(try pool.removeUnopened(#require(pool.takeOpening())) === other)
+    #expect(pool.limit(of: ObjectIdentifier(connection)) == 0)
+  }
+
   @Test func `a route with connections takes no room that others have beside their streams`() throws {
     let pool = PoolDriver(perRoute: 2, total: 2, streams: 8)
     let stream = Exchange()
@@ -337,6 +366,8 @@ import Testing
     let connection: PoolDriver.Connection
     var isOpen = false
     var limit = 1
+    /// What its server has said last. The pool may take less, and that again when it no longer needs its room.
+    var said = 1
     /// Whether each of its exchanges is a stream.
     var exchanges: [ObjectIdentifier: Bool] = [:]
 
@@ -353,7 +384,7 @@ import Testing
     /// Gives an exchange to a connection, which must have room.
     mutating func give(_ exchange: Exchange, _ connection: PoolDriver.Connection) {
       let (id, carrier) = (ObjectIdentifier(exchange), ObjectIdentifier(connection))
-      #expect(carriers[carrier]?.isFull == false)
+      if let carrier = carriers[carrier] { #expect(carrier.exchanges.count < carrier.said) }
       #expect(carriers[carrier]?.isOpen == true)
       #expect(exchanges[id]?.route == connection.route)
       waiting.remove(id)
@@ -398,7 +429,7 @@ import Testing
         guard let carrier, !carrier.isOpen else { continue }
         let limit = Int.random(in: 1...4, using: &generator)
         model.carriers[ObjectIdentifier(carrier.connection)]?.isOpen = true
-        model.carriers[ObjectIdentifier(carrier.connection)]?.limit = limit
+        model.carriers[ObjectIdentifier(carrier.connection)]?.said = limit
         pool.setLimit(limit, of: carrier.connection)
         _ = pool.makeAvailable(carrier.connection, until: end)
       case 7, 8:
@@ -413,7 +444,7 @@ import Testing
       case 10:
         guard let carrier, carrier.isOpen else { continue }
         let limit = Int.random(in: 0...4, using: &generator)
-        model.carriers[ObjectIdentifier(carrier.connection)]?.limit = limit
+        model.carriers[ObjectIdentifier(carrier.connection)]?.said = carrier.said == 0 ? 0 : limit
         pool.setLimit(limit, of: carrier.connection)
       case 11:
         guard let carrier else { continue }
@@ -430,7 +461,7 @@ import Testing
         }
       }
       model.apply(pool.effects)
-      // The pool may have made a connection drain, so that another one has its place.
+      // The pool may let a connection take no more, so that another one has its place.
       for id in model.carriers.keys { model.carriers[id]?.limit = pool.limit(of: id) ?? 0 }
       let placed = model.carriers.values.filter(\.takesPlace)
       #expect(placed.count <= total)
