@@ -2,6 +2,10 @@ import Foundation
 
 /// A self-signed certificate for localhost and its key, as files in PEM.
 struct ServerCertificate: Sendable {
+  struct Failure: Error, CustomStringConvertible {
+    let description = "The command openssl could not make a certificate."
+  }
+
   private let folder: URL
 
   var certificate: String { folder.appending(path: "cert.pem").path() }
@@ -19,6 +23,7 @@ struct ServerCertificate: Sendable {
     process.standardError = FileHandle.nullDevice
     try process.run()
     process.waitUntilExit()
+    if process.terminationStatus != 0 { throw Failure() }
   }
 
   func remove() { try? FileManager.default.removeItem(at: folder) }

@@ -84,7 +84,7 @@ public final class RecordingSpan: Span {
     addEvent(SpanEvent(name: "exception", at: instant(), attributes: attributes))
   }
 
-  /// Does nothing: neither file format shows links.
+  /// Does nothing: Zipkin's format has no links.
   public func addLink(_ link: SpanLink) {}
 
   /// Ends it; nothing changes it after that.
