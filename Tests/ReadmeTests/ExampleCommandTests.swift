@@ -2,14 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands in the READMEs of the examples. Those that are cheap run as they stand, by the tests of the examples
+/// The commands in the READMEs of the examples and integrations. Those that are cheap run as they stand, by the tests of the examples
 /// (`Examples/NginxCache`, `Examples/Issues`) or here; of the others, the programs and files are there.
 @Suite("The commands of the examples")
 struct ExampleCommandTests {
   private static let folders: [URL] = {
-    let examples = RepositoryLayout.root.appending(path: "Examples")
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: examples.path)) ?? []
-    return names.sorted().map { examples.appending(path: $0) }.filter { isFile($0.appending(path: "Package.swift")) }
+    ["Examples", "Integrations"].flatMap { name in
+      let folder = RepositoryLayout.root.appending(path: name)
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+      return names.sorted().map { folder.appending(path: $0) }.filter { isFile($0.appending(path: "Package.swift")) }
+    }
   }()
 
   private static func isFile(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.path) }

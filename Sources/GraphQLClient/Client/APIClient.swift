@@ -236,8 +236,12 @@ extension APIClient {
       if !middlewares.isEmpty { request.enter(StackCredentials(middlewares)) }
       var observation: RequestObservation?
       if let observer { observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler()) }
-      let output = read(parts(of: request, sent), sent).catch { .error(sent.described($0)) }
-      return observation?.watch(output, isSingle: readsWholeResponse) ?? output
+      let output = read(parts(of: request, sent), sent)
+      guard let observation else { return output.catch { .error(sent.described($0)) } }
+      // `catch` ends what failed before it passes the error on. The observer sees the error before that, so that attempts
+      // that a deadline ends have timed out, and were not cancelled.
+      return observation.watch(output.do(onError: { throw sent.described($0) }), isSingle: readsWholeResponse)
+        .catch { .error($0) }
     } catch {
       throw sent.described(error)
     }

@@ -22,6 +22,15 @@ public struct GraphQLOperation: Hashable, Sendable, CustomStringConvertible {
         case .subscription: .subscription
         }
     }
+
+    /// The same, as a request carries it.
+    var onRequests: HTTPRequest.OperationType {
+      switch self {
+      case .query: .query
+      case .mutation: .mutation
+      case .subscription: .subscription
+      }
+    }
   }
 
   /// The kind of operation.

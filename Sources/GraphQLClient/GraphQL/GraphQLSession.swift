@@ -136,6 +136,7 @@ extension GraphQLSession {
       method: targetOfGET == nil ? .post : .get, target: targetOfGET ?? endpoint, headers: headers, body: nil,
       timeouts: call.client.timeouts, operationName: name, isReplayable: isReplayable(with: call.method))
     request.onlyReads = plan.kind == .query
+    request.operationType = plan.kind.onRequests
     if targetOfGET == nil {
       try request.setBody(to: &parameters, by: call.client.encoder)
     } else {

@@ -86,6 +86,7 @@ extension GraphQLSubscription {
       method: .post, target: try client.target(forPath: path), headers: headers, body: body,
       timeouts: timeouts ?? client.timeouts, operationName: operationName, isReplayable: true)
     request.onlyReads = true
+    request.operationType = .subscription
     sent.record(&request)
     return request
   }

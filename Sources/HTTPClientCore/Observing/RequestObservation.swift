@@ -70,7 +70,6 @@ package final class RequestObservation: Sendable {
       var request = request
       let sentBytes = request.bodyCount ?? 0
       let now = scheduler.now
-      sent.add(request)
       let attempt = state.withLock { state in
         state.attemptCount += 1
         state.sentBytes += sentBytes
@@ -78,13 +77,16 @@ package final class RequestObservation: Sendable {
         state.running[attempt.number] = attempt
         return attempt
       }
-      request.context.onConnected = { [scheduler, onConnected = request.context.onConnected] isReused, version in
-        onConnected?(isReused, version)
-        attempt.recordConnection(isReused, version, at: scheduler.now)
+      request.onAttempt?(attempt.number, &request)
+      sent.add(request)
+      request.context.onConnected = {
+        [scheduler, onConnected = request.context.onConnected] isReused, version, opening in
+        onConnected?(isReused, version, opening)
+        attempt.recordConnection(isReused, version, opening, at: scheduler.now)
       }
       // Transports of other modules call only this one.
       request.onConnected = { [scheduler, onConnected = request.onConnected] isReused in
-        attempt.recordConnection(isReused, nil, at: scheduler.now)
+        attempt.recordConnection(isReused, nil, nil, at: scheduler.now)
         onConnected?(isReused)
       }
       report(.attemptStarted(attempt.number))
@@ -138,7 +140,7 @@ final class AttemptObservation: Sendable {
   private struct State {
     var status: Int?
     var receivedBytes = 0
-    var connection: (isReused: Bool, version: String?, at: Duration)?
+    var connection: (isReused: Bool, version: String?, opening: ConnectionOpeningTimes?, at: Duration)?
     var isReportedAtOnce = false
     var headAt: Duration?
     var isOver = false
@@ -157,12 +159,14 @@ final class AttemptObservation: Sendable {
 
   /// Records a connection. If a transport reports it at once, with a version, its second report, on a queue, may come late
   /// and is ignored.
-  func recordConnection(_ isReused: Bool, _ version: String?, at now: Duration) {
+  func recordConnection(
+    _ isReused: Bool, _ version: String?, _ opening: ConnectionOpeningTimes?, at now: Duration
+  ) {
     state.withLock { state in
       guard version != nil || !state.isReportedAtOnce else { return }
       state.isReportedAtOnce = version != nil
       // A connection that replaces a lost one is the one that the response comes on.
-      if state.headAt == nil { state.connection = (isReused, version, now) }
+      if state.headAt == nil { state.connection = (isReused, version, opening, now) }
     }
   }
 
@@ -184,7 +188,8 @@ final class AttemptObservation: Sendable {
       return AttemptSummary(
         number: number, outcome: outcome, status: state.status, sentBytes: sentBytes,
         receivedBytes: state.receivedBytes, connectTime: state.connection.map { $0.at - start },
-        isConnectionReused: state.connection?.isReused, httpVersion: state.connection?.version,
+        isConnectionReused: state.connection?.isReused, connectionOpening: state.connection?.opening,
+        httpVersion: state.connection?.version,
         firstByteTime: state.headAt.map { $0 - start },
         bodyTime: state.headAt.map { now - $0 }, duration: now - start)
     }

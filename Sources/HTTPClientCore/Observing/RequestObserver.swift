@@ -120,6 +120,8 @@ public struct AttemptSummary: Hashable, Sendable {
   public let connectTime: Duration?
   /// Whether the connection had already carried a request, if the transport reports it.
   public let isConnectionReused: Bool?
+  /// How the connection was opened that this attempt was the first to use, if the transport reports it.
+  public let connectionOpening: ConnectionOpeningTimes?
   /// The version of HTTP that was spoken, such as `1.1`, if the transport reports it.
   public let httpVersion: String?
   /// From the start to the head of the response.
@@ -132,9 +134,8 @@ public struct AttemptSummary: Hashable, Sendable {
   /// Makes a summary, to test an observer with.
   public init(
     number: Int = 1, outcome: RequestOutcome, status: Int? = nil, sentBytes: Int = 0, receivedBytes: Int = 0,
-    connectTime: Duration? = nil, isConnectionReused: Bool? = nil, httpVersion: String? = nil,
-    firstByteTime: Duration? = nil,
-    bodyTime: Duration? = nil, duration: Duration = .zero
+    connectTime: Duration? = nil, isConnectionReused: Bool? = nil, connectionOpening: ConnectionOpeningTimes? = nil,
+    httpVersion: String? = nil, firstByteTime: Duration? = nil, bodyTime: Duration? = nil, duration: Duration = .zero
   ) {
     self.number = number
     self.outcome = outcome
@@ -143,6 +144,7 @@ public struct AttemptSummary: Hashable, Sendable {
     self.receivedBytes = receivedBytes
     self.connectTime = connectTime
     self.isConnectionReused = isConnectionReused
+    self.connectionOpening = connectionOpening
     self.httpVersion = httpVersion
     self.firstByteTime = firstByteTime
     self.bodyTime = bodyTime

@@ -31,8 +31,9 @@ package struct RequestContext: Sendable {
   package var sendGate: SendGate.Shared?
 
   /// Like `HTTPRequest.onConnected`, but called synchronously, on the transport's own thread, so that it always comes
-  /// before the response, and with the version of HTTP, such as `1.1`.
-  package var onConnected: (@Sendable (_ isReused: Bool, _ version: String) -> Void)?
+  /// before the response, with the version of HTTP, such as `1.1`, and with how the connection was opened, if it is new.
+  package var onConnected:
+    (@Sendable (_ isReused: Bool, _ version: String, _ opening: ConnectionOpeningTimes?) -> Void)?
 
   /// Called with each account token, and the account it belongs to, under which a middleware sends the request, and with
   /// the name of the field that carries it.

@@ -45,6 +45,14 @@ public struct HTTPRequest: Sendable {
 
   private var declaredReplayable: Bool?
 
+  /// What the operation does, for logs, metrics and traces; `nil` for a request that is not GraphQL's.
+  public var operationType: OperationType?
+
+  /// What an operation of GraphQL does.
+  public enum OperationType: String, Sendable {
+    case query, mutation, subscription
+  }
+
   /// Whether its response is of use only once it is complete, so that a middleware may hold it back and, if it is cut
   /// off, request it again. `nil`, the default, means: if it is JSON. Set it to `false` to read JSON as it arrives, and
   /// to `true` to have other responses asked for again, too.
@@ -82,6 +90,15 @@ public struct HTTPRequest: Sendable {
     set { carried.value.onProgress = newValue }
   }
 
+  /// Called for each attempt of a request that an observer follows, before ``RequestEvent/attemptStarted(_:)``, with its
+  /// number and the request as the transport gets it, after all middlewares. It may change header fields, and nothing else
+  /// of it: a tracer puts the context of the attempt's own span there. Set it in ``RequestObserver/begin(_:)``. Calls
+  /// may overlap, since a slow request may be sent a second time in parallel; it must not block.
+  public var onAttempt: (@Sendable (_ number: Int, _ request: inout HTTPRequest) -> Void)? {
+    get { carried.value.onAttempt }
+    set { carried.value.onAttempt = newValue }
+  }
+
   /// What it carries for middlewares and transports.
   package var context: RequestContext {
     @inlinable _read { yield carried.value.context }
@@ -96,6 +113,7 @@ public struct HTTPRequest: Sendable {
     var onConnected: (@Sendable (Bool) -> Void)?
     var onInterimResponse: (@Sendable (HTTPResponseHead) -> Void)?
     var onProgress: (@Sendable (HTTPProgress) -> Void)?
+    var onAttempt: (@Sendable (Int, inout HTTPRequest) -> Void)?
   }
 
   /// Behind one reference, since a request is copied at each step of its way.
@@ -151,7 +169,15 @@ extension HTTPRequest {
     request.context = RequestContext(secrets: context.secrets, sent: context.sent)
     request.context.entry = context.entry.map { RequestEntry($0.accounts) }
     (request.onConnected, request.onInterimResponse, request.onProgress) = (nil, nil, nil)
+    request.onAttempt = nil
     return request
+  }
+
+  /// The address as logs and traces may show it: without the values of its query, and without the request's secrets.
+  public var shownURL: String {
+    let sent = context.sent ?? SentSecrets(declared: context.secrets)
+    sent.add(self)
+    return sent.redactor.redact(url.shownSafely)
   }
 
   /// Whether it cannot be read on the way: it is sent over TLS, or stays on this machine.

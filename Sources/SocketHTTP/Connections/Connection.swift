@@ -86,18 +86,24 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// On a connection that carries many already, the loop writes it, together with what others begin until its next turn.
   func start(_ exchange: SocketExchange, on loop: EventLoop? = nil) -> WritingOutcome {
     if let (isUsed, version) = arrivals.withLock(\.gathering) {
-      exchange.didConnect(isReused: isUsed, version: version)
+      exchange.didConnect(isReused: isUsed, version: version, opening: nil)
       return gather(exchange)
     }
     let state = wire.withLock { wire in
-      wire.map { (isUsable: $0.isUsable, isUsed: $0.http.isUsed, version: $0.http.version) }
+      wire.map {
+        (
+          isUsable: $0.isUsable, isUsed: $0.http.isUsed, version: $0.http.version,
+          opening: $0.http.isUsed ? nil : $0.opening
+        )
+      }
     }
     // The loop has closed the connection, and takes care of the exchange.
     guard let state else { return .sent }
     guard state.isUsable else { return .dead(.cut("before a request was sent")) }
     // Without the lock, because observers have clocks of their own, which may be user code; and before any response can
     // arrive.
-    exchange.didConnect(isReused: state.isUsed, version: state.version)
+    exchange.didConnect(
+      isReused: state.isUsed, version: state.version, opening: state.opening?.times(at: .now))
     let whenReady = exchange.hasToWait ? flushing(on: loop) : nil
     let (outcome, wakeTime) = wire.withLock { wire -> (WritingOutcome, Instant?) in
       guard let wire else { return (.sent, nil) }
@@ -173,7 +179,7 @@ extension Connection {
       loop?.hand(opened.socket.token, to: self)
       let http = engine.makeHTTP(opened.applicationProtocol)
       isSequential = http.isSequential
-      wire.withLockUnchecked { $0 = Wire(opened.channel, http) }
+      wire.withLockUnchecked { $0 = Wire(opened.channel, http, opened.steps) }
       engine.didOpen(self, limit: http.limit)
       // What opens the protocol goes out even if nobody waits any more.
       if !isSequential { flush() }
@@ -385,13 +391,15 @@ extension Connection {
   final class Wire {
     let channel: any ByteChannel
     let http: any HTTPConnection
+    let opening: OpeningSteps
     private let isSequential: Bool
     /// When the alarm goes off that is set, or is about to be.
     private var wakeTime: Instant?
 
-    init(_ channel: any ByteChannel, _ http: any HTTPConnection) {
+    init(_ channel: any ByteChannel, _ http: any HTTPConnection, _ opening: OpeningSteps) {
       self.channel = channel
       self.http = http
+      self.opening = opening
       isSequential = http.isSequential
     }
 

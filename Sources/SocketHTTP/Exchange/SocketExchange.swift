@@ -183,10 +183,11 @@ final class SocketExchange: @unchecked Sendable {
 
   // MARK: - Delivery
 
-  /// Reports the connection that the request is sent on, and the version of HTTP that it speaks.
-  func didConnect(isReused: Bool, version: String) {
+  /// Reports the connection that the request is sent on, the version of HTTP that it speaks, and how it was opened, unless
+  /// it was used before.
+  func didConnect(isReused: Bool, version: String, opening: ConnectionOpeningTimes?) {
     isOnSilentConnection.store(isReused, ordering: .relaxed)
-    request.context.onConnected?(isReused, version)
+    request.context.onConnected?(isReused, version, opening)
     // Not synchronously, because this may be the loop's thread.
     if let onConnected = request.onConnected { DispatchQueue.global().async { onConnected(isReused) } }
   }

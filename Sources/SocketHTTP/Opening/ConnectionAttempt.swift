@@ -18,6 +18,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var race = ConnectionRace([])
   private var candidates: [Candidate] = []
   private var lookUp: (any Disposable)?
+  private var lookedUp: Instant?
   /// The timer for trying the next address while this attempt continues.
   private var timer: LoopTimer?
   /// How long to wait before trying again if the queue of a Unix domain socket is full.
@@ -60,6 +61,7 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   private func didLookUp(_ result: AddressResolver.Outcome) {
     guard completion != nil else { return }
+    lookedUp = .now
     switch result {
     case .success(let addresses):
       run(ConnectionRace(addresses, silent: silent.withLock { $0 }))
@@ -119,7 +121,7 @@ final class ConnectionAttempt: @unchecked Sendable {
       tryNext()
     } else {
       silent.withLock { $0.record(candidate.address, before: earlier, at: .now) }
-      finish(.success(OpenSocket(socket: candidate.socket, token: token)))
+      finish(.success(OpenSocket(socket: candidate.socket, token: token, lookedUp: lookedUp)))
     }
   }
 

@@ -17,6 +17,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
   private var tunnel: ProxyTunnel?
   private var channel: TLSChannel?
   private var timer: LoopTimer?
+  private var steps = OpeningSteps()
 
   /// The time limit for opening a connection, which applies even if no exchange waits for it any more.
   private static let longest = Duration.seconds(120)
@@ -51,6 +52,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     switch result {
     case .success(let socket):
       self.socket = socket
+      (steps.lookedUp, steps.connected) = (socket.lookedUp, .now)
       loop.hand(socket.token, to: self)
       guard let proxy = route.tunnel else { return startTLS() }
       tunnel = ProxyTunnel(PlainChannel(socket.socket), to: route, through: proxy)
@@ -80,6 +82,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     switch tunnel?.advance(using: loop.buffer) {
     case .done:
       tunnel = nil
+      steps.tunnelled = .now
       startTLS()
     case .failed(let error): fail(error)
     case .blocked, nil: break
@@ -90,7 +93,8 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     guard route.isSecure else {
       guard let socket else { return }
       let channel = PlainChannel(socket.socket)
-      return finish(OpenConnection(socket: socket, channel: channel, applicationProtocol: route.clearProtocol))
+      return finish(
+        OpenConnection(socket: socket, channel: channel, applicationProtocol: route.clearProtocol, steps: steps))
     }
     engine.tls.prepare { [self] result in
       loop.submit { [self] in didPrepare(result) }
@@ -113,8 +117,10 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     guard let channel, let socket else { return }
     switch channel.handshake(using: loop.buffer) {
     case .done:
+      steps.secured = .now
       finish(
-        OpenConnection(socket: socket, channel: channel, applicationProtocol: channel.applicationProtocol))
+        OpenConnection(
+          socket: socket, channel: channel, applicationProtocol: channel.applicationProtocol, steps: steps))
     case .blocked: break
     case .failed(let error): fail(error)
     }
@@ -194,12 +200,15 @@ struct OpenConnection {
   let channel: any ByteChannel
   /// What the server chose to speak, if it was asked and did.
   let applicationProtocol: ApplicationProtocol?
+  let steps: OpeningSteps
 }
 
 /// A connected socket that the loop watches.
 struct OpenSocket {
   let socket: Socket
   let token: LoopToken
+  /// When the addresses of its host were known, if they had to be looked up.
+  var lookedUp: Instant?
 }
 
 /// Makes the TLS context, and looks from time to time whether its files have changed, on a thread that may block: this

@@ -2,6 +2,7 @@ import BFFOperations
 import Foundation
 import GraphQLClient
 import GraphQLClientTestSupport
+import GraphQLClientTesting
 import HTTPClientCore
 import SocketHTTP
 import Streams
@@ -101,6 +102,17 @@ struct ConnectionObservationTests {
     _ = try await Ping().post(on: client(server)).value
     #expect(summaries.map(\.status) == [503, 200])
     #expect(summaries.map(\.isConnectionReused) == [false, false])
+  }
+
+  @Test func `an attempt that was in progress at the deadline has timed out, and was not cancelled`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .never)
+    let url = try #require(URL(string: "https://bff.example.com/graphql"))
+    var client = try APIClient(baseURL: url, transport: transport, middlewares: .standard())
+    client.timeouts.total = .milliseconds(20)
+    client.observer = attempts
+    await #expect(throws: RequestError.self) { _ = try await Ping().post(on: client).value }
+    #expect(summaries.map(\.outcome.label) == ["timed out"])
   }
 
   @Test func `a connection that did not open has no times`() async throws {

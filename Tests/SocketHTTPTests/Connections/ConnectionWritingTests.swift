@@ -35,7 +35,7 @@ import Testing
   /// A connection that is open.
   private func connection(_ channel: GreedyChannel) -> Connection {
     let connection = Connection(route: route)
-    connection.wire.withLockUnchecked { $0 = Connection.Wire(channel, HTTP1Connection()) }
+    connection.wire.withLockUnchecked { $0 = Connection.Wire(channel, HTTP1Connection(), OpeningSteps()) }
     return connection
   }
 
@@ -86,7 +86,7 @@ import Testing
     let connection = connection(channel)
     let isTold = Locked(false)
     var request = try HTTPRequest(method: .get, url: url("http://h/"))
-    request.context.onConnected = { _, _ in
+    request.context.onConnected = { _, _, _ in
       isTold.withLock { $0 = true }
       // What the loop does when the socket is ready.
       _ = connection.wire.withLock { $0?.write() }

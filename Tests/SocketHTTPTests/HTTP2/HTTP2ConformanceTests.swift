@@ -18,7 +18,7 @@ import TransportConformance
         guard let url = URL(string: "https" + request.url.absoluteString.dropFirst(4)) else { throw URLError(.badURL) }
         var request = request
         request.target = try HTTPTarget(url)
-        request.context.onConnected = { _, version in #expect(version == "2") }
+        request.context.onConnected = { _, version, _ in #expect(version == "2") }
         return base.send(request)
       }
     }

@@ -50,7 +50,7 @@ import Testing
     let versions = Locked<[String]>([])
     for relay in [relayToTwo, relayToOne] {
       var request = try request(relay)
-      request.context.onConnected = { _, version in versions.withLock { $0.append(version) } }
+      request.context.onConnected = { _, version, _ in versions.withLock { $0.append(version) } }
       let body = try await transport.response(to: request).body
       #expect(body == Data((relay === relayToTwo ? "lines" : "{}").utf8))
     }

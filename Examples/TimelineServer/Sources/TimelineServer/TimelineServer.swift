@@ -1,9 +1,12 @@
 import Foundation
 import GraphQLClient
+import GraphQLClientLifecycle
+import GraphQLClientLogging
+import GraphQLClientMetrics
+import GraphQLClientTracing
 import HTTPMiddlewares
 import Hummingbird
 import Logging
-import Observability
 import ServiceLifecycle
 import SocketHTTP
 import Synchronization
@@ -36,31 +39,17 @@ struct TimelineServer {
     // One transport and one client for the process.
     let transport = SocketTransport()
     var client = try APIClient(baseURL: settings.backend, transport: transport, middlewares: .standard())
-    client.observer = RequestObservers([
-      RequestLogger(logger), RequestMetrics(), RequestTracer(InstrumentationSystem.tracer),
-    ])
+    client.observer = RequestObservers([RequestTracer(), RequestMetrics(), RequestLogger(logger)])
     let timelines = Timelines(client: client, staleTime: settings.staleTime)
     return Application(
       router: router(timelines, Visitors(checkInterval: settings.checkInterval)),
       configuration: .init(address: .hostname(settings.host, port: settings.port), serverName: "timelines"),
-      services: [Backend(timelines: timelines, transport: transport)],
+      // The server, which is started after it, is stopped before it: by then all responses have been sent.
+      services: [ClientService(transport, logger: logger).closing("timelines") { await timelines.close() }],
       onServerRunning: { [logger] channel in
         onListening()
         logger.notice("listening on port \(channel.localAddress?.port ?? settings.port)")
       },
       logger: logger)
-  }
-}
-
-/// What is between this server and the BFF. The server, which is started after it, is stopped before it: by then all
-/// responses have been sent.
-private struct Backend: Service {
-  let timelines: Timelines
-  let transport: SocketTransport
-
-  func run() async throws {
-    try await gracefulShutdown()
-    await timelines.close()
-    await transport.shutdown(within: .seconds(10))
   }
 }

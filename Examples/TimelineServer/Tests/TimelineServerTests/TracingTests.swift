@@ -1,8 +1,8 @@
 import GraphQLClient
+import GraphQLClientTracing
 import Hummingbird
 import HummingbirdTesting
 import InMemoryTracing
-import Observability
 import Testing
 import Tracing
 
@@ -23,7 +23,7 @@ import Tracing
       _ = try await browser.execute(uri: "/timelines/0", method: .get, headers: [.cookie: String(cookie)])
     }
     let spans = tracer.finishedSpans
-    let query = try #require(spans.first { $0.operationName == "getMomentsDetailsByUserID" })
+    let query = try #require(spans.first { $0.operationName == "query getMomentsDetailsByUserID" })
     let parent = spans.first { $0.spanContext.spanID == query.spanContext.parentSpanID }
     #expect(parent?.operationName.contains("timelines/") == true)
     withExtendedLifetime(bff) {}

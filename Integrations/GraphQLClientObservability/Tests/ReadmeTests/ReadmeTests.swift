@@ -1,27 +1,38 @@
 import Foundation
+import GraphQLClient
+import GraphQLClientLifecycle
+import GraphQLClientLogging
+import GraphQLClientMetrics
+import GraphQLClientSpanRecorder
 import GraphQLClientTesting
+import GraphQLClientTracing
 import HTTPClientCore
 import HTTPMiddlewares
 import Logging
 import Models
 import Networking
-import Observability
+import ObservabilityTestSupport
 import Repository
 import ServiceLifecycle
 import SocketHTTP
 import Streams
 import Testing
-import Tracing
 import UnixSignals
 
 /// The README's samples, word for word.
-private enum Samples {
+enum Samples {
   static func observed(endpoint: URL, transport: some HTTPTransport, logger: Logger) throws -> APIClient {
     var client = try APIClient(baseURL: endpoint, transport: transport, middlewares: .standard())
-    client.observer = RequestObservers([
-      RequestLogger(logger), RequestMetrics(), RequestTracer(InstrumentationSystem.tracer),
-    ])
+    client.observer = RequestObservers([RequestTracer(), RequestMetrics(), RequestLogger(logger)])
     return client
+  }
+
+  static func traced(_ given: APIClient) async throws {
+    var client = given
+    let recorder = SpanRecorder(service: "timelines")
+    client.observer = RequestTracer(recorder)
+    _ = try await GetUser().post(on: client).value
+    #expect(recorder.spans.contains { $0.name == "query getUser" && $0["graphql.client.attempts"] == "1" })
   }
 
   static func run(
@@ -49,8 +60,13 @@ struct ReadmeTests {
       .appending(path: "README.md")
     let text = Self.unindented(try String(contentsOf: file, encoding: .utf8))
     let samples = try String(contentsOf: readme, encoding: .utf8).matches(of: /(?ms)^```swift\n(.*?)^```/)
-    #expect(samples.count == 2)
+    #expect(samples.count == 3)
     for sample in samples { #expect(text.contains(Self.unindented(String(sample.1))), "\(sample.1)") }
+  }
+
+  @Test func `the sample of a test passes`() async throws {
+    let server = try LoopbackServer { _ in .user }
+    try await Samples.traced(APIClient(baseURL: server.url, middlewares: .standard()))
   }
 
   private static func unindented(_ text: String) -> String {

@@ -1,9 +1,7 @@
 import Foundation
 import Glibc
 import GraphQLClient
-import GraphQLClientTesting
 import HTTPClientCore
-import HTTPMiddlewares
 import InMemoryLogging
 import Logging
 import ServiceLifecycle
@@ -13,7 +11,7 @@ import Streams
 import Synchronization
 import Testing
 
-@testable import Observability
+@testable import GraphQLClientLifecycle
 
 @Suite("The service of a client")
 struct ClientServiceTests {
@@ -145,22 +143,6 @@ struct ClientServiceTests {
       try await run
     }
     #expect(journal.all == ["connection lost"])
-  }
-
-  @Test func `lines of the logging middleware come to a logger at its level, and without secrets`() async throws {
-    let handler = InMemoryLogHandler()
-    let transport = ScriptedTransport()
-    transport.expect(.any, .json(#"{"data":{"name":"Wei"}}"#))
-    let client = try APIClient(
-      baseURL: #require(URL(string: "https://bff.example.com/graphql")),
-      transport: transport, defaultHeaders: ["Authorization": "Bearer canary-token"],
-      middlewares: [LoggingMiddleware(logger(handler), level: .notice, detail: .headers)])
-    _ = try await GetUser().post(on: client).value
-    #expect(handler.entries.allSatisfy { $0.level == .notice })
-    let first = try #require(handler.entries.first)
-    #expect("\(first.message)".hasPrefix("#1 getUser -> POST https://bff.example.com/"))
-    #expect(handler.entries.contains { "\($0.message)".contains("<- 200, 23 bytes") })
-    #expect(!"\(handler.entries)".contains("canary"))
   }
 }
 
