@@ -87,6 +87,20 @@ enum NormalizedArticle {
     return issue
   }
 
+  static func part(
+    store: NormalizedStore, bag: DisposeBag, show: @escaping @Sendable (GetIssue.ResponseData?, Bool) -> Void
+  ) {
+    store.stream(GetIssue(variables: .init(id: "7")), allowsPartial: true)  // its title now, the rest when it is here
+      .subscribe(onNext: { snapshot in show(snapshot.value, snapshot.isPartial) })
+      .disposed(by: bag)
+  }
+
+  static func staleTimes() -> NormalizedConfiguration {
+    var configuration = NormalizedConfiguration()
+    configuration.staleTimes = ["Query.prices": .seconds(5), "Product": .seconds(60), "Product.stock": .seconds(10)]
+    return configuration
+  }
+
   static func rename(store: NormalizedStore, bag: DisposeBag) {
     store.mutate(
       RenameIssue(variables: .init(id: "7", title: "Crash")),
