@@ -237,7 +237,7 @@ extension RecordCache {
 extension RecordCache {
   /// Makes all fields of an entity missing, and returns those whose visible values changed.
   /// - Parameter layer: A layer that hides those that there are now; `nil` to remove them from the base. What layers
-  ///   show stays.
+  ///   above have brought themselves stays.
   package mutating func remove(_ entity: RecordID, in layer: UInt64? = nil) -> [RecordChange] {
     guard isKept(entity) else { return [] }
     return fields(of: entity.number, withLayers: layer != nil).flatMap { remove($0, of: entity.number, in: layer) }
@@ -276,7 +276,7 @@ extension RecordCache {
       touched?.append(change)
       hidden.append(change)
     }
-    return hidden
+    return hidden + rewritePages(of: hidden.map { SlotKey($0.entity, $0.field) }, above: place)
   }
 
   /// The fields that a plan selects of the object that it begins with, by their keys.
@@ -298,8 +298,9 @@ extension RecordCache {
       collection?.retain(entity, field, at: place)
       layers[top].slots[SlotKey(entity, field)] = .missing
     }
-    if old.isUnanswered || isHidden(entity, field, above: top) { return [] }
-    return [RecordChange(entity: entity, field: field, place: place)]
+    // What was put to it above stands by itself then.
+    if isHidden(entity, field, above: top) { return rewritePages(of: [SlotKey(entity, field)], above: top) }
+    return old.isUnanswered ? [] : [RecordChange(entity: entity, field: field, place: place)]
   }
 }
 

@@ -338,6 +338,23 @@ struct RecordPageTests {
     #expect(try connection.read(all: true) == "1,2,3,4>")
   }
 
+  @Test("pages above what is removed keep what they have brought themselves", arguments: [nil, 5] as [UInt64?])
+  mutating func removalBelow(layer: UInt64?) throws {
+    try connection.write([1, 2], ["first": 2], hasNext: true)
+    connection.test.cache.addLayer(6)
+    let page = TestConnection.response([3, 4], hasNext: true)
+    try connection.test.write(TestConnection.document, page, ["first": 2, "after": "c2"], in: 6)
+    #expect(try connection.read(all: true) == "1,2,3,4>")
+    if let layer { connection.test.cache.addLayer(layer) }
+    let root = try #require(connection.test.cache.root("Query"))
+    let changes = connection.test.cache.remove(root, field: "users(order:NEW)", in: layer)
+    #expect(connection.test.names(changes) == ["Query.users(order:NEW)"])
+    let shown = try connection.read(all: true)
+    #expect(shown != "1,2,3,4>")
+    for layer in connection.test.cache.layerNumbers { connection.test.cache.settleLayer(layer) }
+    #expect(try connection.read(all: true) == shown)
+  }
+
   @Test("the same page again changes nothing")
   mutating func again() throws {
     try connection.write([1, 2], ["first": 2], hasNext: true)
