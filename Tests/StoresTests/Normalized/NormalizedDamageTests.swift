@@ -36,7 +36,7 @@ import Testing
     return (world.store.peek(GetIssue("1"))?.value?.description, errors.value)
   }
 
-  @Test func `an entry that is cut at any byte is not there, and is reported`() async throws {
+  @Test func `N9: an entry that is cut at any byte is not there, and is reported`() async throws {
     let (bytes, second) = try await entries()
     #expect(try found(bytes).issue == "1 b OPEN")
     for end in second + 1..<bytes.count {
@@ -61,8 +61,7 @@ import Testing
     }
   }
 
-  @Test func `a flipped bit before the last entry leaves nothing, since what follows may have removed it`() async throws
-  {
+  @Test func `N9: a flipped bit before the last entry leaves nothing: what follows may have removed it`() async throws {
     let (bytes, second) = try await entries()
     for place in 0..<second {
       var damaged = bytes

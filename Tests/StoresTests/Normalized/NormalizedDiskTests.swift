@@ -95,7 +95,7 @@ import Testing
     _ = copy
   }
 
-  @Test func `the response of a mutation is on disk when it is given`() async throws {
+  @Test func `N8: the response of a mutation is on disk when it is given`() async throws {
     let world = try NormalizedWorld(in: folder.url)
     try await world.request(GetIssue("1"), issue("1", "a"))
     let mutation = Recorder(
@@ -110,7 +110,7 @@ import Testing
     _ = (earlyCopy, copy)
   }
 
-  @Test func `an edit is on disk when it returns`() async throws {
+  @Test func `N8: an edit is on disk when it returns`() async throws {
     let world = try NormalizedWorld(in: folder.url)
     try await world.request(GetIssue("1"), issue("1", "a"))
     try world.store.update(GetIssue("1")) { $0.issue?.title = "edited" }
@@ -212,7 +212,7 @@ import Testing
     _ = copy
   }
 
-  @Test func `a sign-out removes the file, and nothing late is written`() async throws {
+  @Test func `N7: a sign-out removes the file, and nothing late is written`() async throws {
     let world = try NormalizedWorld(in: folder.url)
     try await world.request(GetIssue("1"), issue("1", "a"))
     let late = Recorder(world.store.mutate(RenameIssue("1", "late")))

@@ -28,7 +28,7 @@ import Testing
     return (world, list)
   }
 
-  @Test func `an operation is edited as its type, and all who share the entity see it`() throws {
+  @Test func `N1: an operation is edited as its type, and all who share the entity see it`() throws {
     let (world, list) = try world()
     #expect(try world.store.update(GetIssue("1")) { $0.issue?.title = "A" })
     #expect(list.brief() == ["A,b memory"])
@@ -158,7 +158,7 @@ import Testing
     #expect(list.brief() == ["A,b network"])
   }
 
-  @Test func `a field that is invalidated concerns those alone who have read it`() throws {
+  @Test func `N1: a field that is invalidated concerns those alone who have read it`() throws {
     let (world, list) = try world()
     world.store.invalidate(one, field: "state")
     #expect(list.take().isEmpty)

@@ -17,7 +17,7 @@ import Testing
      "errors": [{"message": "No title.", "path": ["issue", "title"]}]}
     """
 
-  @Test func `a null with an error replaces no value, and what came beside it shows`() throws {
+  @Test func `N2: a null with an error replaces no value, and what came beside it shows`() throws {
     let world = try NormalizedWorld()
     let lenient = GetIssue("1", errorPolicy: .all)
     let detail = Recorder(world.store.stream(lenient))
@@ -29,7 +29,7 @@ import Testing
     #expect(detail.take().last?.value?.description == "1 a CLOSED")
   }
 
-  @Test func `a partial response where nothing was is given with its errors, and is not complete`() throws {
+  @Test func `N2: a partial response where nothing was is given with its errors, and is not complete`() throws {
     let world = try NormalizedWorld()
     let lenient = GetIssue("1", errorPolicy: .all)
     let detail = Recorder(world.store.get(lenient))
@@ -49,7 +49,7 @@ import Testing
     #expect(world.store.missingPath(of: GetIssue("1")) == "issue")
   }
 
-  @Test func `two operations whose responses take something from each other are not requested for ever`() throws {
+  @Test func `N12: two operations whose responses take something from each other are not requested for ever`() throws {
     let world = try NormalizedWorld()
     struct Labels: GraphQLSession {
       struct ResponseData: Codable, Sendable {
@@ -120,7 +120,7 @@ import Testing
     _ = first
   }
 
-  @Test func `what the server refuses is gone also while an older request is in progress`() throws {
+  @Test func `N6: what the server refuses is gone also while an older request is in progress`() throws {
     let world = try NormalizedWorld()
     let slow = Recorder(world.store.get(GetIssue("9"), .networkOnly))
     let first = Recorder(world.store.get(GetIssue("1")))
@@ -160,7 +160,7 @@ import Testing
     _ = (first, third)
   }
 
-  @Test func `a response that was requested before everything was removed is not kept`() async throws {
+  @Test func `N7: a response that was requested before everything was removed is not kept`() async throws {
     let world = try NormalizedWorld()
     let list = Recorder(world.store.get(GetIssues()))
     let mutation = Recorder(world.store.mutate(RenameIssue("1", "A")))
@@ -173,7 +173,7 @@ import Testing
     _ = mutation
   }
 
-  @Test func `after a sign-out nothing is shown, and nothing comes back`() async throws {
+  @Test func `N7: after a sign-out nothing is shown, and nothing comes back`() async throws {
     let world = try NormalizedWorld()
     let list = Recorder(world.store.stream(GetIssues()))
     world.server.last.data(issues(("1", "a")))
@@ -204,7 +204,7 @@ import Testing
 
 /// What is dropped.
 @Suite struct NormalizedCollectionTests {
-  @Test func `what no kept value was read of goes, and what a watcher has read stays`() throws {
+  @Test func `N13: what no kept value was read of goes, and what a watcher has read stays`() throws {
     let world = try NormalizedWorld { $0.memoryCount = 1 }
     let watched = Recorder(world.store.stream(GetIssue("1")))
     world.server.last.data(issue("1", "a"))

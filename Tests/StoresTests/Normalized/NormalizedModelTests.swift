@@ -71,7 +71,8 @@ import Testing
   }
 
   @Test(arguments: 0..<60 as Range<UInt64>)
-  func `any sequence of requests, mutations, edits and failures shows what a naive cache does`(seed: UInt64) throws {
+  func `N15: any sequence of requests, mutations, edits and failures shows what a naive cache does`(seed: UInt64) throws
+  {
     var random = SplitMix(seed: seed)
     let world = try NormalizedWorld { $0.backoff = nil }
     var model = Model()

@@ -20,7 +20,7 @@ import Testing
     return (world, list)
   }
 
-  @Test func `the response of a mutation shows wherever its entity is shown`() throws {
+  @Test func `N1: the response of a mutation shows wherever its entity is shown`() throws {
     let (world, list) = try world()
     let mutation = Recorder(world.store.mutate(RenameIssue("1", "A")))
     #expect(world.server.last.document.contains("__typename"))
@@ -50,7 +50,7 @@ import Testing
     _ = mutation
   }
 
-  @Test func `a mutation that fails is rolled back`() throws {
+  @Test func `N5: a mutation that fails is rolled back`() throws {
     let (world, list) = try world()
     let optimistic = RenameIssue.ResponseData(rename: .init(id: "1", title: "A"))
     let mutation = Recorder(world.store.mutate(RenameIssue("1", "A"), optimisticResponse: optimistic))
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `two mutations of one field end in any order`(isFirstFirst: Bool) throws {
+  func `N5: two mutations of one field end in any order`(isFirstFirst: Bool) throws {
     let (world, list) = try world()
     let first = Recorder(
       world.store.mutate(RenameIssue("1", "x"), optimisticResponse: .init(rename: .init(id: "1", title: "x"))))
@@ -98,7 +98,7 @@ import Testing
     _ = (first, second)
   }
 
-  @Test func `a query that was sent before a mutation, and is answered after it, settles below it`() throws {
+  @Test func `N4: a query that was sent before a mutation, and is answered after it, settles below it`() throws {
     let (world, list) = try world()
     let query = Recorder(world.store.get(GetIssue("1")))
     let mutation = Recorder(world.store.mutate(RenameIssue("1", "A")))

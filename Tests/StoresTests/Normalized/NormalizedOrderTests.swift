@@ -44,7 +44,7 @@ import Testing
     _ = (slow, one)
   }
 
-  @Test func `a response that was requested before an entity was invalidated is out of date`() throws {
+  @Test func `N6: a response that was requested before an entity was invalidated is out of date`() throws {
     let world = try NormalizedWorld()
     let one = Recorder(world.store.stream(GetIssue("1")))
     world.server[0].data(issue("1", "a"))
@@ -59,7 +59,8 @@ import Testing
   }
 
   @Test(arguments: [nil, "title"])
-  func `a first response that was requested before its entity was invalidated is out of date`(field: String?) throws {
+  func `N6: a first response that was requested before its entity was invalidated is out of date`(field: String?) throws
+  {
     let world = try NormalizedWorld()
     let one = Recorder(world.store.stream(GetIssue("1")))
     world.store.invalidate(EntityID("Issue", id: "1"), field: field)
@@ -177,7 +178,7 @@ import Testing
     _ = (mutation, query)
   }
 
-  @Test func `a mutation that is answered before one that was sent first may have been made first`() throws {
+  @Test func `N4: a mutation that is answered before one that was sent first may have been made first`() throws {
     let world = try NormalizedWorld()
     let one = Recorder(world.store.stream(GetIssue("1")))
     world.server[0].data(issue("1", "a"))

@@ -42,7 +42,7 @@ import Testing
     return try NormalizedWorld(in: folder.url.appending(path: "store"))
   }
 
-  @Test func `a mutation that waits shows on top, and the response takes its place`() async throws {
+  @Test func `N10: a mutation that waits shows on top, and the response takes its place`() async throws {
     let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
     try await world.request(GetIssue("1"), issue("1", "a"))
     let outbox = try outbox(world)
@@ -66,7 +66,7 @@ import Testing
     await outbox.close()
   }
 
-  @Test func `what waits shows after a restart, also over what is requested meanwhile`() async throws {
+  @Test func `N10: what waits shows after a restart, also over what is requested meanwhile`() async throws {
     let first = try NormalizedWorld(in: folder.url.appending(path: "store"))
     try await first.request(GetIssue("1"), issue("1", "a"))
     let waiting = try outbox(first)

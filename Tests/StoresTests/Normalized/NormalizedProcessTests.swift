@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)
-  func `any sequence of responses, mutations, edits, refusals and restarts shows what dictionaries do`(seed: UInt64)
+  func `N15: any sequence of responses, edits, refusals and restarts shows what dictionaries do`(seed: UInt64)
     async throws
   {
     var random = SplitMix(seed: seed)

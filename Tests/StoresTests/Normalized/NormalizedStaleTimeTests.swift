@@ -16,7 +16,7 @@ import Testing
     world.store.peek(session)?.isStale
   }
 
-  @Test func `a value is stale as soon as the first field that it was read of is`() async throws {
+  @Test func `N14: a value is stale as soon as the first field that it was read of is`() async throws {
     let world = try NormalizedWorld { $0.staleTimes = ["Issue.state": .seconds(10), "Issue": .seconds(60)] }
     try await world.request(GetIssue("1"), issue("1", "a"))
     try await world.request(GetIssues(), issues(("1", "a")))

@@ -64,7 +64,7 @@ struct RecordPageModelTests {
     }
   }
 
-  @Test("random pages in any order and direction are what a list knows of them", arguments: 0..<20)
+  @Test("N11: random pages in any order and direction are what a list knows of them", arguments: 0..<20)
   func staticLists(seed: UInt64) throws {
     var random = SplitMix(seed: seed)
     let server = Server(list: Array(1...Int.random(in: 1...12, using: &random)))
@@ -83,7 +83,7 @@ struct RecordPageModelTests {
     }
   }
 
-  @Test("a list that changes is the server's after all its pages have come again", arguments: 0..<20)
+  @Test("N11: a list that changes is the server's after all its pages have come again", arguments: 0..<20)
   func changingLists(seed: UInt64) throws {
     var random = SplitMix(seed: seed)
     var server = Server(list: Array(1...8))

@@ -15,7 +15,7 @@ struct RecordReadingTests {
     #expect(try test.text(document) == json)
   }
 
-  @Test("a miss names the first path that is missing, and a partial read all of them")
+  @Test("N3: a miss names the first path that is missing, and a partial read all of them")
   func missing() throws {
     var test = TestCache()
     try test.write(
@@ -61,7 +61,7 @@ struct RecordReadingTests {
     #expect(try test.text(document) == cat)
   }
 
-  @Test("a fragment on a type that is not known to match is a miss, though all of its fields are there")
+  @Test("N3: a fragment on a type that is not known to match is a miss, though all of its fields are there")
   func unknownTypes() throws {
     var test = TestCache()
     try test.write("{ x { ... on Animal { legs } } }", #"{"x":{"__typename":"Dog","id":"1","legs":4}}"#)
