@@ -15,7 +15,7 @@ import Testing
     let type = /public (?:final class|struct|enum) (\w+)[^{]*\{(?:(?!\n\})[\s\S])*func asObservable/
     var names: Set<String> = []
     for case let file as URL in files
-    where file.pathExtension == "swift" && file.lastPathComponent != "Unavailable.swift" {
+    where file.pathExtension == "swift" && file.lastPathComponent != "UnavailableStreams.swift" {
       let text = "\n" + (try String(contentsOf: file, encoding: .utf8))
       for body in text.matches(of: observable) {
         names.formUnion(body.output.matches(of: onObservable).map { String($0.output.1) })
