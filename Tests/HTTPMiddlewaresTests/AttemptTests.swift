@@ -36,6 +36,21 @@ struct AttemptTests {
     #expect(harness.transport.requests.map { $0.headers["X-Attempt"] } == ["1", "2", "3"])
   }
 
+  @Test func `an observer changes nothing of an attempt but its header fields`() throws {
+    let log = EventLog { request in
+      request.onAttempt = { _, request in
+        request.body = Data("other".utf8)
+        try? request.headers.set("X-Attempt", to: "1")
+      }
+    }
+    let harness = MiddlewareHarness { [ObservingMiddleware(log, scheduler: $0)] }
+    harness.transport.always(.json("{}"))
+    let request = try MiddlewareHarness.request()
+    _ = try harness.finish(request)
+    let sent = try #require(harness.transport.requests.first)
+    #expect(sent.body == request.body && sent.headers["X-Attempt"] == "1")
+  }
+
   @Test func `the address of an attempt has no values of its query, and no secret`() throws {
     let addresses = Locked<[String]>([])
     let harness = MiddlewareHarness { [ObservingMiddleware(tracer(addresses), scheduler: $0)] }
@@ -48,7 +63,7 @@ struct AttemptTests {
     #expect(request.shownURL == address)
   }
 
-  @Test func `a request that a middleware sends by itself is no attempt of the one that it is about`() throws {
+  @Test func `a request that a middleware sends by itself does not count as an attempt`() throws {
     var request = try MiddlewareHarness.request()
     request.onAttempt = { _, request in request.headers.remove("X-Attempt") }
     let own = request.withoutObservers

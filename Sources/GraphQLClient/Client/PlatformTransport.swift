@@ -44,7 +44,7 @@
   public import SystemBase
 
   extension APIClient {
-    /// There is no transport of the platform.
+    /// Not without a transport.
     @available(
       *, unavailable,
       message: "there is no transport: pass one, or enable the trait SocketHTTP of the package MomentsSDK"

@@ -77,7 +77,11 @@ package final class RequestObservation: Sendable {
         state.running[attempt.number] = attempt
         return attempt
       }
-      request.onAttempt?(attempt.number, &request)
+      if let onAttempt = request.onAttempt {
+        var changed = request
+        onAttempt(attempt.number, &changed)
+        request.headers = changed.headers
+      }
       sent.add(request)
       request.context.onConnected = {
         [scheduler, onConnected = request.context.onConnected] isReused, version, opening in

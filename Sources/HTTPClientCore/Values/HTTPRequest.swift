@@ -91,9 +91,10 @@ public struct HTTPRequest: Sendable {
   }
 
   /// Called for each attempt of a request that an observer follows, before ``RequestEvent/attemptStarted(_:)``, with its
-  /// number and the request as the transport gets it, after all middlewares. It may change header fields, and nothing else
-  /// of it: a tracer puts the context of the attempt's own span there. Set it in ``RequestObserver/begin(_:)``. Calls
-  /// may overlap, since a slow request may be sent a second time in parallel; it must not block.
+  /// number and the request as the transport gets it, after all middlewares. It may change header fields, where a tracer
+  /// puts the context of the attempt's own span; what else it changes is not sent. Set it in
+  /// ``RequestObserver/begin(_:)``. Calls may overlap, since a slow request may be sent a second time in parallel; it
+  /// must not block.
   public var onAttempt: (@Sendable (_ number: Int, _ request: inout HTTPRequest) -> Void)? {
     get { carried.value.onAttempt }
     set { carried.value.onAttempt = newValue }

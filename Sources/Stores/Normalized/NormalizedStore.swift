@@ -168,6 +168,7 @@ extension NormalizedStore {
   ///   - allowsPartial: Whether a part of the response is shown, too, with null for what is missing, until all is there:
   ///     the title of a list's row, for example, where the page about it is still being requested. Such a snapshot has
   ///     `isPartial`, is stale, and comes only if the types of the missing fields are optional, and something is there.
+  ///     Streams that allow it share their requests among themselves, and not with those that do not.
   public func stream<Session: GraphQLSession>(
     _ session: Session, _ policy: FetchPolicy = .cacheFirst, context: ReadContext = ReadContext(),
     allowsPartial: Bool = false

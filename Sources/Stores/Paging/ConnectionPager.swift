@@ -268,8 +268,8 @@ extension NormalizedStore {
   ///       Page(data.issues.nodes, hasNextPage: data.issues.pageInfo.hasNextPage, endCursor: data.issues.pageInfo.endCursor)
   ///     }
   ///
-  /// The first page is read, and requested if need be, by the policy, as ``stream(_:_:context:allowsPartial:)`` would; the others are
-  /// requested by calls.
+  /// The first page is read, and requested if need be, by the policy, as ``stream(_:_:context:allowsPartial:)`` would;
+  /// the others are requested by calls.
   /// - Parameters:
   ///   - policy: How the first page is read.
   ///   - context: What the requests know of their caller.

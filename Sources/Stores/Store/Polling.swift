@@ -31,8 +31,8 @@ extension Store {
 }
 
 extension NormalizedStore {
-  /// A live stream of an operation, as ``stream(_:_:context:allowsPartial:)`` is, whose response is requested again whenever it has
-  /// become as old as an interval; see ``Store/stream(_:every:_:jitter:context:)``.
+  /// A live stream of an operation, as ``stream(_:_:context:allowsPartial:)`` is, whose response is requested again
+  /// whenever it has become as old as an interval; see ``Store/stream(_:every:_:jitter:context:)``.
   public func stream<Session: GraphQLSession>(
     _ session: Session, every interval: Duration, _ policy: FetchPolicy = .cacheFirst, jitter: Double = 0.1,
     context: ReadContext = ReadContext()
