@@ -283,7 +283,14 @@ struct ConnectionPool<
   /// Records how many exchanges a connection carries at a time from now on, at most. With 0, that is final: it is closed
   /// after the last one.
   mutating func setLimit(_ limit: Int, of connection: Connection, _ effects: inout Effects) {
-    guard let member = member(of: connection), member.limit > 0 || limit == 0 else { return }
+    guard let member = member(of: connection) else { return }
+    if limit > 0, member.lentLimit != nil {
+      // It takes no more for as long as another is being opened in its place, and that many if it is not.
+      member.lentLimit = limit
+      (member.group.expectedLimit, member.group.knownLimit) = (limit, limit)
+      return
+    }
+    guard member.limit > 0 || limit == 0 else { return }
     member.lentLimit = nil
     // One that is being opened gets exchanges when it is open, and no more than the server is known to take.
     if case .opening = member.phase {

@@ -324,6 +324,18 @@ import Testing
     #expect(pool.limit(of: ObjectIdentifier(connection)) == 0)
   }
 
+  @Test func `a limit that a server changes meanwhile is the one that a connection has again`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1, streams: 8)
+    let (stream, other) = (Exchange(), Exchange())
+    let connection = try connection(8, carrying: [stream], in: pool)
+    #expect(pool.becomeStream(stream))
+    #expect(pool.lease(other, "b") == nil)
+    pool.setLimit(2, of: connection)
+    #expect(pool.lease(Exchange(), "a") == nil, "it takes no more")
+    #expect(try pool.removeUnopened(#require(pool.takeOpening())) === other)
+    #expect(pool.limit(of: ObjectIdentifier(connection)) == 2)
+  }
+
   @Test func `a route with connections takes no room that others have beside their streams`() throws {
     let pool = PoolDriver(perRoute: 2, total: 2, streams: 8)
     let stream = Exchange()
