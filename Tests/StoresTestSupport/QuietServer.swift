@@ -2,6 +2,7 @@ import Foundation
 package import HTTPClientCore
 package import Streams
 package import StrictJSON
+import TestSupport
 
 /// A server that a test answers for, request by request, behind a client.
 package final class QuietServer: HTTPTransport {
@@ -38,16 +39,21 @@ package final class QuietServer: HTTPTransport {
   package init() {}
 
   package let requests = Mutable<[Request]>([])
+  private let arrived = Monitor(0)
 
   package func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     .create { observer in
       let request = Request(request: request, observer: observer, isCancelled: Mutable(false))
       self.requests.update { $0.append(request) }
+      self.arrived.update { $0 += 1 }
       return Disposables.create { request.isCancelled.update { $0 = true } }
     }
   }
 
   package var count: Int { requests.value.count }
+
+  /// Waits until so many requests have come.
+  package func wait(for count: Int) async throws { try await arrived.wait { $0 >= count } }
 
   /// The latest request.
   package var last: Request { requests.value[count - 1] }

@@ -44,9 +44,9 @@ struct NormalizedRecords: Sendable {
 
   typealias Reading = RecordReads.Reading
 
-  private(set) var cache: RecordCache
-  private var reads = RecordReads()
-  private var freshness = LRUCache<NormalizedKey, Freshness>(countLimit: 1 << 14, costLimit: .max)
+  var cache: RecordCache
+  var reads = RecordReads()
+  var freshness = LRUCache<NormalizedKey, Freshness>(countLimit: 1 << 14, costLimit: .max)
   private var inProgress: Set<UInt64> = []
   /// The changes that wait to be sent: they show something, and their responses come by changes of their own.
   private var waiting: Set<UInt64> = []
@@ -61,9 +61,9 @@ struct NormalizedRecords: Sendable {
   /// Whether nothing is kept any more.
   private var isEnded = false
   /// When the oldest of what is here may have been written.
-  private(set) var emptyAt: StoreTime
+  var emptyAt: StoreTime
   /// What a journal has not got yet; `nil` without one.
-  private var log: RecordLog?
+  var log: RecordLog?
 
   init(_ schema: RecordSchema, staleTimes: [String: Duration] = [:], now: StoreTime) {
     cache = RecordCache(schema, RecordDates(staleTimes))
@@ -71,7 +71,7 @@ struct NormalizedRecords: Sendable {
     cache.dates.earliest = now
   }
 
-  private mutating func next() -> UInt64 {
+  mutating func next() -> UInt64 {
     lastNumber += 1
     return lastNumber
   }
@@ -146,7 +146,7 @@ struct NormalizedRecords: Sendable {
   }
 
   /// The layer for what a change has brought; `nil` for the base.
-  private mutating func level(of change: Change) -> UInt64? {
+  mutating func level(of change: Change) -> UInt64? {
     let isFirst = inProgress.allSatisfy { $0 >= change.number } && cache.layerNumbers.allSatisfy { $0 > change.number }
     if isFirst { return nil }
     cache.addLayer(change.number)
@@ -262,7 +262,7 @@ struct NormalizedRecords: Sendable {
   /// What is known of a key's operation beside its records.
   func freshness(of key: NormalizedKey) -> Freshness { known(of: key.operation) }
 
-  private func known(of key: NormalizedKey) -> Freshness {
+  func known(of key: NormalizedKey) -> Freshness {
     if let known = freshness.peek(key) { return known }
     guard let kept = log?.operation(key) else { return Freshness(writtenAt: emptyAt) }
     return Freshness(writtenAt: kept.writtenAt, invalidatedAt: kept.isInvalidated ? 0 : nil)
@@ -368,10 +368,16 @@ struct NormalizedRecords: Sendable {
 
   /// Removes everything. What is in progress is dropped when it comes, and what comes later, too, if this is the end.
   mutating func removeAll(now: StoreTime, isEnd: Bool = false) {
-    epoch += 1
     isEnded = isEnded || isEnd
     if isEnded { log = nil }
     log?.reset()
+    removeAll(now)
+    reads.readAll(of: &cache, epoch)
+  }
+
+  /// Removes everything, and leaves it to the caller to read it again.
+  mutating func removeAll(_ now: StoreTime) {
+    epoch += 1
     cache = RecordCache(cache.schema, RecordDates(cache.dates.staleTimes))
     cache.dates.earliest = now
     waiting = isEnded ? [] : waiting
@@ -382,7 +388,6 @@ struct NormalizedRecords: Sendable {
     _ = freshness.removeAll()
     (inProgress, answers, removals) = ([], [], [:])
     emptyAt = now
-    reads.readAll(of: &cache, epoch)
   }
 
   // MARK: Rebasing
@@ -457,33 +462,31 @@ struct NormalizedRecords: Sendable {
   }
 
   /// Notes that the records were changed, and what the latest writes and removals have touched at a level.
-  private mutating func noteTouched(in level: UInt64?) {
+  /// - Parameter isLogged: Whether a journal is to be given them: not if it has them already.
+  mutating func noteTouched(in level: UInt64?, isLogged: Bool = true) {
     reads.noteChange()
     guard let touched = cache.touched, !touched.isEmpty else { return }
     cache.touched?.removeAll(keepingCapacity: true)
-    if level ?? 0 < RecordLayer.firstOptimistic { log?.note(touched, in: cache) }
+    if isLogged, level ?? 0 < RecordLayer.firstOptimistic { log?.note(touched, in: cache) }
     rebases.note(touched, in: level ?? 0)
   }
 
-  /// Takes what a journal is to be given.
-  /// - Parameter all: Whether that is all that is here, if there is anything new.
-  mutating func takeLog(all: Bool) -> RecordLog.Changes {
-    log?.take(all: all, of: cache, since: emptyAt) ?? RecordLog.Changes()
-  }
+  /// Takes what a journal has not been given.
+  mutating func takeLog() -> RecordLog.Changes { log?.take() ?? RecordLog.Changes() }
 
-  /// What was taken has not been written: all is to be written next time.
-  mutating func keepLog() { log?.lacksAll = true }
+  /// All that a journal is to have.
+  func encoded() -> [UInt8] { log?.all(of: cache, since: emptyAt) ?? [] }
 
   /// Takes what journals were given; returns whether it can be read. If not, nothing is taken.
   mutating func restore(_ entries: [ArraySlice<UInt8>]) -> Bool {
     var restored = RecordCache(cache.schema, RecordDates(cache.dates.staleTimes))
+    var hasBeginning = false
     do throws(UnreadableRecords) {
       for entry in entries {
         let notes = try restored.decode(entry)
-        if let beginning = notes.beginning {
-          guard beginning.keys == restored.schema.keyDescription else { throw UnreadableRecords() }
-          emptyAt = beginning.at
-        }
+        // The first entry has all that there was.
+        if let beginning = notes.beginning { emptyAt = beginning } else if !hasBeginning { throw UnreadableRecords() }
+        hasBeginning = true
         for operation in notes.operations { log?.restore(operation) }
       }
     } catch {

@@ -170,13 +170,36 @@ extension NormalizedStore {
   func showWaiting(in steps: ValueSteps) {
     commit(in: steps) { _, _ in }
     // What others have made again before that went with the values.
-    guard records.withLock({ $0.hasLayers }) else { return }
+    if records.withLock({ $0.hasLayers }) { showMissing(in: steps) }
+  }
+
+  /// Shows what the records have of keys that are in use, and of which there are no values.
+  private func showMissing(in steps: ValueSteps) {
     for key in store.state.withLock({ state in state.entries.keys.filter { state.held($0) == nil } }) {
       if let reading = try? read(key) { project(reading, in: steps) }
     }
   }
 
   // MARK: Showing
+
+  /// Shows what other processes have written.
+  func show(_ received: NormalizedRecords.Received) {
+    let steps = ValueSteps()
+    commit(in: steps) { _, changes in changes += received.changes }
+    if received.isRemoval {
+      store.perform(in: steps) { $0.forgetAll() }
+      showMissing(in: steps)
+    }
+    for key in received.refreshed {
+      guard let reading = try? read(key) else { continue }
+      let date = records.withLock { $0.freshness(of: key).writtenAt }
+      store.perform(in: steps) { $0.makeYounger(key, writtenAt: date) }
+      project(reading, in: steps)
+    }
+    for key in received.invalidated { store.invalidate(key) }
+    store.end(steps)
+    collectIfNeeded()
+  }
 
   /// What becomes of a value when something of it is missing.
   enum Loss {

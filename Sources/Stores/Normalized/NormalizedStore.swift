@@ -75,10 +75,29 @@ public final class NormalizedStore: Sendable {
     _ client: APIClient, schema: RecordSchema, folder: URL, partition: String, configuration: NormalizedConfiguration,
     fileSystem: some FileSystem
   ) throws {
+    let file = try RecordFile(folder, partition: partition, fileSystem: fileSystem)
+    self.init(client, schema: schema, storage: file, configuration: configuration)
+  }
+
+  /// Makes a store whose records are also in a storage of yours, such as a database, or Redis, which processes may share:
+  /// what one of them writes, removes or invalidates shows in the others when the storage says that there is something.
+  ///
+  ///     let store = NormalizedStore(client, schema: schema, storage: RedisRecords(redis, partition: account))
+  ///
+  /// All else is as in a folder; see ``init(_:schema:folder:partition:configuration:)``.
+  /// - Parameters:
+  ///   - client: Sends the operations.
+  ///   - schema: What is known of the server's types; all processes must give types the same keys.
+  ///   - storage: Keeps the account's records.
+  ///   - configuration: How long responses may be used, what failures mean, and when is written.
+  public convenience init(
+    _ client: APIClient, schema: RecordSchema = RecordSchema(), storage: some RecordStorage,
+    configuration: NormalizedConfiguration = NormalizedConfiguration()
+  ) {
     let records = Locked(configuration.records(schema))
     records.withLock { $0.beginLog { [encoder = client.encoder] in $0.digest(by: encoder) } }
-    let journal = try RecordJournal(folder, partition: partition, of: records, configuration, fileSystem: fileSystem)
-    self.init(client, schema, configuration, records, journal: journal)
+    self.init(
+      client, schema, configuration, records, journal: RecordJournal(storage, of: records, configuration))
   }
 
   private init(
@@ -97,6 +116,18 @@ public final class NormalizedStore: Sendable {
       storage: journal.map { .source(RecordJournalSource(journal: $0)) } ?? .memory,
       configuration: configuration.ofValues)
     requests.setStore(self)
+    journal?.setReceiver { [weak self] in self?.show($0) }
+  }
+
+  /// Reads what is on disk, or in the storage, on a thread that may wait for it; without this, who uses the store first
+  /// does.
+  public func load() async {
+    await withCheckedContinuation { continuation in
+      _ = ElasticScheduler().schedule {
+        _ = self.records
+        continuation.resume()
+      }
+    }
   }
 
   /// The records, with what was on disk.

@@ -1,106 +1,75 @@
 import HTTPClientCore
 import Streams
 import Synchronization
-public import SystemBase
+import SystemBase
 
-/// The file in which the records of an account survive: a journal of what has changed, which is rewritten as a whole when
-/// it has become long. Each entry is a ``Record`` with a checksum and the number of the entry. The article
-/// <doc:DiskFormat> describes it.
+/// Writes what has changed in the records of an account to their storage, and takes from it what was there, and what other
+/// processes add.
 ///
-/// A process has the file's lock for as long as the journal is open. What cannot be written stays in memory; then, the
-/// journal is rewritten as soon as something changes.
+/// What cannot be written stays in memory; then, all of it is written as soon as something changes.
 final class RecordJournal: Sendable {
-  /// The file.
-  static let name = "records"
-  /// The file that says that the server has refused the account.
-  private static let refusal = "refused"
-  /// The file that says that everything is being removed.
-  private static let removal = "removing"
-  /// How many bytes may be added to a journal of any size before it is rewritten.
+  /// How many bytes may be added to a journal of any size before it is replaced.
   private static let slack = 256 << 10
-  /// How many bytes a journal may have.
-  private static var limit: Int { RecordCache.responseLimit }
+  /// How often a change is tried again because others have been quicker.
+  private static let attempts = 100
+  /// How many bytes are kept of what cannot be written.
+  private static let limit = 4 << 20
 
   private struct State {
-    /// The file that is locked; `nil` once the journal is closed.
-    var lock: Int32?
-    /// The journal, to be added to; `nil` if it has to be rewritten: there is none, or its end is damaged.
-    var file: Int32?
-    /// Tells this file's entries from those of others.
-    var id: UInt64 = 0
-    /// The number of the next entry.
-    var next: UInt64 = 0
-    /// The bytes of the file, and those of its first entry.
+    var isOpen = true
+    /// The place of the last entry that was read or written.
+    var position: RecordPosition?
+    /// Whether all has to be written, in the place of what is there: nothing is, or it cannot be read.
+    var mustReplace = true
+    /// The bytes of all entries, and those of the first.
     var size = 0
     var firstSize = 0
     /// Whether everything is to be removed before something is written.
     var mustRemove = false
-    /// Whether the server has refused the account.
-    var isRefused = false
-    var isSignedOut = false
+    /// What has changed and is not written yet, and whether that removes something.
+    var unwritten: [UInt8] = []
+    var removesSomething = false
+    /// Whether more than that is not written: then all has to be.
+    var lacksChanges = false
   }
 
-  private let path: String
-  private let prefix: [UInt8]
-  private let fileSystem: any FileSystem
-  private let onError: @Sendable (any Error) -> Void
-  private let writesBehind: Bool
+  private let storage: any RecordStorage
+  private let configuration: NormalizedConfiguration
   private let records: Locked<NormalizedRecords>
   private let state = Locked(State())
   private let isLoaded = Atomic(false)
-  /// Who waits for what has changed to be on disk; `nil` if nothing is being written.
+  /// Who waits for what has changed to be written; `nil` if nothing is being written.
   private let waiting = Locked<[@Sendable () -> Void]?>(nil)
+  /// Shows what others have added.
+  private let onReceived = Locked<(@Sendable (NormalizedRecords.Received) -> Void)?>(nil)
+  private let following = Locked<(any Disposable)?>(nil)
+  /// Whether what others have added will be read.
+  private let willReceive = Atomic(false)
 
-  /// Opens the journal of a partition, and reads nothing of it.
-  init(
-    _ folder: URL, partition: String, of records: Locked<NormalizedRecords>, _ configuration: NormalizedConfiguration,
-    fileSystem: some FileSystem
-  ) throws {
-    path = Partition.folder(of: partition, in: folder).path
-    let name = Array(partition.utf8)
-    prefix = withUnsafeBytes(of: UInt32(truncatingIfNeeded: name.count).littleEndian) { Array($0) } + name
-    self.fileSystem = fileSystem
-    self.records = records
-    onError = configuration.onStorageError
-    writesBehind = configuration.writing == .behind
-    try fileSystem.makeFolders(path)
-    let lock = try takeLock()
-    do {
-      try fileSystem.removeTemporaryFiles(in: path)
-      let names = try fileSystem.names(in: path)
-      try state.withLockUnchecked { state in
-        if names.contains(Self.removal) { try remove(&state) }
-        (state.lock, state.isRefused) = (lock, names.contains(Self.refusal))
-      }
-    } catch {
-      try? fileSystem.close(lock)
-      throw error
-    }
+  /// Begins to use a storage, and reads nothing of it.
+  init(_ storage: some RecordStorage, of records: Locked<NormalizedRecords>, _ configuration: NormalizedConfiguration) {
+    (self.storage, self.records, self.configuration) = (storage, records, configuration)
   }
 
-  private func takeLock() throws -> Int32 {
-    let lock = try fileSystem.open("\(path)/lock", .lock)
-    do {
-      guard try fileSystem.tryLock(lock) else { throw NormalizedStorageError.alreadyOpen }
-      return lock
-    } catch {
-      try? fileSystem.close(lock)
-      throw error
-    }
+  deinit {
+    state.withLockUnchecked { end(&$0) }
   }
 
-  deinit { state.withLock { end(&$0) } }
-
-  private func end(_ state: inout State) {
-    for file in [state.file.take(), state.lock.take()] { if let file { try? fileSystem.close(file) } }
-  }
+  private var writesBehind: Bool { configuration.writing == .behind }
 
   /// Whether the server has refused the account.
-  var isRefused: Bool { state.withLock { $0.isRefused } }
+  var isRefused: Bool { storage.isRefused }
+
+  /// Keeps whether the server has refused the account.
+  func setRefused(_ isRefused: Bool) throws {
+    try state.withLockUnchecked { state in
+      if state.isOpen { try storage.setRefused(isRefused) }
+    }
+  }
 
   // MARK: Reading
 
-  /// The records, with what was on disk.
+  /// The records, with what was there.
   var loaded: Locked<NormalizedRecords> {
     if !isLoaded.load(ordering: .acquiring) { load() }
     return records
@@ -110,76 +79,88 @@ final class RecordJournal: Sendable {
     let errors = state.withLockUnchecked { state -> [any Error] in
       if isLoaded.load(ordering: .acquiring) { return [] }
       defer { isLoaded.store(true, ordering: .releasing) }
-      guard state.lock != nil else { return [] }
+      guard state.isOpen else { return [] }
+      // From before the first read on, so that nothing is missed.
+      let subscription = storage.changes.subscribe(onNext: { [weak self] in self?.noteOthers() })
+      following.withLock { $0 = subscription }
+      do { return load(try storage.read(after: nil), &state) } catch { return [error] }
+    }
+    for error in errors { configuration.onStorageError(error) }
+  }
+
+  private func load(_ tail: RecordTail, _ state: inout State) -> [any Error] {
+    let isRead = records.withLockUnchecked { $0.restore(tail.entries.map { $0.bytes[...] }) }
+    let size = tail.entries.reduce(0) { $0 + $1.bytes.count }
+    state.position = tail.last
+    (state.size, state.firstSize) = (size, tail.entries.first?.bytes.count ?? 0)
+    state.mustReplace = tail.last == nil || !isRead || tail.lostBytes > 0
+    // If nothing is damaged, the types had other keys.
+    if tail.lostBytes == 0 { return [] }
+    return [NormalizedStorageError.damaged(lostBytes: isRead ? tail.lostBytes : tail.lostBytes + size)]
+  }
+
+  // MARK: What others add
+
+  /// Sets who shows what others have added.
+  func setReceiver(_ receiver: @escaping @Sendable (NormalizedRecords.Received) -> Void) {
+    onReceived.withLock { $0 = receiver }
+  }
+
+  private func noteOthers() {
+    if willReceive.exchange(true, ordering: .acquiringAndReleasing) { return }
+    _ = ElasticScheduler().schedule { [weak self] in
+      self?.willReceive.store(false, ordering: .releasing)
+      do { try self?.receive() } catch { self?.configuration.onStorageError(error) }
+    }
+  }
+
+  /// Takes what others have added, below what is not written yet.
+  func receive() throws {
+    let (received, error) = try state.withLockUnchecked { state -> (NormalizedRecords.Received?, (any Error)?) in
+      // What is to be removed is not taken.
+      guard state.isOpen, !state.mustRemove else { return (nil, nil) }
+      let tail = try storage.read(after: state.position)
       do {
-        guard let bytes = try fileSystem.contents(of: file, limit: Self.limit) else { return [] }
-        return try load(bytes, &state)
-      } catch {
-        return [error]
+        return (try receive(tail, &state), nil)
+      } catch let error as UnreadableRecords {
+        if error.hasOtherKeys {
+          end(&state)
+          return (nil, NormalizedStorageError.otherKeys)
+        }
+        // What this process has takes the place of what nobody can read.
+        (state.position, state.mustReplace, state.lacksChanges) = (tail.last, true, true)
+        return (nil, NormalizedStorageError.damaged(lostBytes: tail.entries.reduce(0) { $0 + $1.bytes.count }))
       }
     }
-    for error in errors { onError(error) }
+    if let received { onReceived.withLock { $0 }?(received) }
+    if let error { configuration.onStorageError(error) }
   }
 
-  private var file: String { "\(path)/\(Self.name)" }
-
-  /// Takes the entries of a file, up to the first one that is damaged. What was being written when a process ended is the
-  /// last one; if others follow, nothing is taken, since they may have removed what the ones before have brought.
-  private func load(_ bytes: [UInt8], _ state: inout State) throws -> [any Error] {
-    var (offset, entries, id) = (0, [Record](), UInt64(0))
-    while let record = entry(in: bytes[offset...], UInt64(entries.count), &id) {
-      entries.append(record.record)
-      offset += record.length
+  private func receive(_ tail: RecordTail, _ state: inout State) throws -> NormalizedRecords.Received? {
+    if tail.last == state.position { return nil }
+    let known = state.position
+    let isSameJournal = known == nil || known?.journal == tail.last?.journal
+    let isNext = known == nil || tail.entries.first?.position == known?.next
+    let entries = tail.entries.map { $0.bytes[...] }
+    // What began before a removal of everything goes with that.
+    if !isSameJournal { (state.unwritten, state.removesSomething, state.lacksChanges) = ([], false, false) }
+    let (own, now) = (state.unwritten[...], configuration.clock.now)
+    let received = try records.withLockUnchecked { records in
+      isSameJournal
+        ? try records.receive(entries, areAll: !isNext, then: own)
+        : try records.receiveOther(entries, now: now)
     }
-    let isAtEnd = offset == bytes.count
-    let isCut = isAtEnd || !isEntry(in: bytes[offset...], id)
-    let isRead =
-      isCut && records.withLockUnchecked { $0.restore(entries.map(\.value)) }
-    guard isRead, isAtEnd, let first = entries.first else {
-      // The file is rewritten with the next change. If it is whole, its types had other keys.
-      if isAtEnd { return [] }
-      return [NormalizedStorageError.damaged(lostBytes: isRead ? bytes.count - offset : bytes.count)]
-    }
-    (state.id, state.next) = (id, UInt64(entries.count))
-    (state.size, state.firstSize) = (bytes.count, first.bytes.count)
-    state.file = try fileSystem.open(file, .append)
-    return []
-  }
-
-  /// The entry of a number at the start of bytes, if it is there and undamaged.
-  private func entry(
-    in bytes: ArraySlice<UInt8>, _ number: UInt64, _ id: inout UInt64
-  ) -> (record: Record, length: Int)? {
-    guard let length = Record.length(atStartOf: bytes), let record = try? Record(Array(bytes.prefix(length))) else {
-      return nil
-    }
-    let place = record.key.suffix(16)
-    if number == 0, place.count == 16 {
-      id = place.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    }
-    return record.key.elementsEqual(key(id, number)) ? (record, length) : nil
-  }
-
-  private func key(_ id: UInt64, _ number: UInt64) -> [UInt8] {
-    var key = prefix
-    key.append(fixed: id)
-    key.append(fixed: number)
-    return key
-  }
-
-  /// Whether an entry begins after the start of bytes: then what is damaged is not the last.
-  private func isEntry(in bytes: ArraySlice<UInt8>, _ id: UInt64) -> Bool {
-    let key = key(id, 0).dropLast(8)
-    let first = bytes.startIndex + Record.headerLength
-    guard let start = key.last, bytes.endIndex - first > key.count else { return false }
-    return bytes.indices[(first + key.count)...].contains { end in
-      bytes[end] == start && bytes[(end + 1 - key.count)...end].elementsEqual(key)
-    }
+    let sizes = tail.entries.map(\.bytes.count)
+    state.size = (isNext ? state.size : 0) + sizes.reduce(0, +)
+    if !isNext || known == nil { state.firstSize = sizes.first ?? 0 }
+    state.position = tail.last
+    state.mustReplace = tail.last == nil || state.lacksChanges
+    return received
   }
 
   // MARK: Writing
 
-  /// Calls the completion when what has changed until now is on disk, or has failed to be, which is reported; at once if
+  /// Calls the completion when what has changed until now is written, or has failed to be, which is reported; at once if
   /// it is written behind. It may be called on a thread of its own, which may block.
   func flush(then completion: @escaping @Sendable () -> Void) {
     let begins = waiting.withLock { waiting in
@@ -221,78 +202,79 @@ final class RecordJournal: Sendable {
 
   /// Writes what has changed until now, and reports why it could not.
   func flushNow() {
-    do { try write() } catch { onError(error) }
+    do { try write() } catch { configuration.onStorageError(error) }
   }
 
-  /// Writes what has changed until now.
+  /// Writes what has changed until now, after what others have added.
   func write() throws {
+    for _ in 0..<Self.attempts {
+      if try tryToWrite() { return }
+      try receive()
+    }
+    throw NormalizedStorageError.busy
+  }
+
+  /// Returns whether nothing is left to be written; it is if others have added something.
+  private func tryToWrite() throws -> Bool {
     try state.withLockUnchecked { state in
-      guard state.lock != nil else { return }
-      let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
-      let rewrites = state.file == nil || isLong
-      let changes = records.withLockUnchecked { $0.takeLog(all: rewrites) }
+      guard state.isOpen else { return true }
+      let (changes, all) = take(&state)
       do {
         if changes.isReset || state.mustRemove { try remove(&state) }
-        if changes.bytes.isEmpty { return }
-        if state.file == nil || isLong {
-          try rewrite(changes.bytes, &state)
-        } else {
-          try append(changes.bytes, &state)
-        }
+        if all == nil, state.unwritten.isEmpty { return true }
+        guard try write(all ?? state.unwritten, replaces: all != nil, &state) else { return false }
+        (state.unwritten, state.removesSomething, state.lacksChanges) = ([], false, false)
+        return true
       } catch {
-        if let file = state.file.take() { try? fileSystem.close(file) }
-        records.withLock { $0.keepLog() }
+        state.mustReplace = true
         // The next process must not find what the server has refused. A file can be removed also from a full device.
-        if changes.isRemoval { try? remove(&state) }
+        if state.removesSomething {
+          state.lacksChanges = true
+          try? remove(&state)
+        }
+        if state.unwritten.count > Self.limit { (state.unwritten, state.lacksChanges) = ([], true) }
         throw error
       }
     }
   }
 
-  private func append(_ changes: [UInt8], _ state: inout State) throws {
-    guard let file = state.file else { return }
-    let entry = entry(changes, state.id, state.next)
-    try fileSystem.writeAll(entry, to: file)
-    try fileSystem.sync(file)
-    state.next += 1
-    state.size += entry.count
+  /// Takes what has changed, and all that there is, if something has, and all is to be written.
+  private func take(_ state: inout State) -> (RecordLog.Changes, all: [UInt8]?) {
+    let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
+    return records.withLockUnchecked { records in
+      let changes = records.takeLog()
+      if changes.isReset { (state.unwritten, state.removesSomething, state.lacksChanges) = ([], false, false) }
+      state.unwritten += changes.bytes
+      state.removesSomething = state.removesSomething || changes.isRemoval
+      let isChanged = !state.unwritten.isEmpty || state.lacksChanges
+      let replaces = state.mustReplace || state.lacksChanges || changes.isReset || isLong
+      return (changes, isChanged && replaces ? records.encoded() : nil)
+    }
   }
 
-  private func rewrite(_ changes: [UInt8], _ state: inout State) throws {
-    let id = UInt64.random(in: .min ... .max)
-    let entry = entry(changes, id, 0)
-    guard entry.count <= Self.limit else { throw DiskCacheError.tooLarge(size: entry.count, limit: Self.limit) }
-    if let file = state.file.take() { try? fileSystem.close(file) }
-    try withFolder { try fileSystem.replace(Self.name, in: $0, at: path, with: entry) }
-    (state.id, state.next, state.size, state.firstSize) = (id, 1, entry.count, entry.count)
-    state.file = try fileSystem.open(file, .append)
-  }
-
-  private func entry(_ changes: [UInt8], _ id: UInt64, _ number: UInt64) -> [UInt8] {
-    Record(key: key(id, number), value: changes, writtenAt: StoreTime(microseconds: 0), isInvalidated: false).bytes
-  }
-
-  private func withFolder(_ body: (Int32) throws -> Void) throws {
-    let folder = try fileSystem.open(path, .folder)
-    defer { try? fileSystem.close(folder) }
-    try body(folder)
+  private func write(_ bytes: [UInt8], replaces: Bool, _ state: inout State) throws -> Bool {
+    guard bytes.count <= RecordCache.responseLimit else {
+      throw DiskCacheError.tooLarge(size: bytes.count, limit: RecordCache.responseLimit)
+    }
+    let place = state.position?.next ?? RecordPosition(journal: .random(in: .min ... .max), number: 0)
+    let entry = RecordEntry(place, bytes)
+    if !replaces, let position = state.position {
+      guard try storage.append(entry, after: position) else { return false }
+      state.size += bytes.count
+    } else {
+      guard try storage.replaceAll(with: entry, after: state.position) else { return false }
+      (state.size, state.firstSize, state.mustReplace) = (bytes.count, bytes.count, false)
+    }
+    state.position = place
+    return true
   }
 
   // MARK: Removing
 
-  /// Removes the file; what is written later begins a new one. If that fails, and the process ends, the next one that opens
-  /// the journal does it.
   private func remove(_ state: inout State) throws {
-    state.mustRemove = true
-    if let file = state.file.take() { try? fileSystem.close(file) }
-    try withFolder { folder in
-      // On a full device there may be no room for it, and the removal may succeed nevertheless.
-      try? fileSystem.replace(Self.removal, in: folder, at: path, with: [])
-      try fileSystem.removeIfThere(file)
-      try fileSystem.sync(folder)
-    }
-    try fileSystem.removeIfThere("\(path)/\(Self.removal)")
-    state.mustRemove = false
+    (state.mustRemove, state.mustReplace) = (true, true)
+    try storage.removeAll()
+    (state.mustRemove, state.position) = (false, nil)
   }
 
   /// Removes what was written before the records were emptied.
@@ -301,11 +283,7 @@ final class RecordJournal: Sendable {
   /// Removes everything, and ends the journal, also one that was closed; after an error, another call tries again.
   func signOut() throws {
     try state.withLockUnchecked { state in
-      if state.isSignedOut { return }
-      if state.lock == nil { state.lock = try takeLock() }
-      try remove(&state)
-      try setRefused(false, &state)
-      state.isSignedOut = true
+      try storage.signOut()
       end(&state)
     }
   }
@@ -316,27 +294,13 @@ final class RecordJournal: Sendable {
     state.withLockUnchecked { end(&$0) }
   }
 
-  /// Keeps whether the server has refused the account.
-  func setRefused(_ isRefused: Bool) throws {
-    try state.withLockUnchecked { state in
-      if state.lock != nil { try setRefused(isRefused, &state) }
-    }
-  }
-
-  private func setRefused(_ isRefused: Bool, _ state: inout State) throws {
-    try withFolder { folder in
-      if isRefused {
-        try fileSystem.replace(Self.refusal, in: folder, at: path, with: [])
-      } else {
-        try fileSystem.removeIfThere("\(path)/\(Self.refusal)")
-        try fileSystem.sync(folder)
-      }
-    }
-    state.isRefused = isRefused
+  private func end(_ state: inout State) {
+    following.withLock { exchange(&$0, with: nil) }?.dispose()
+    if exchange(&state.isOpen, with: false) { storage.close() }
   }
 }
 
-/// What the store of values, whose values are read from the records, has on disk: whether they are hidden, and the end
+/// What the store of values, whose values are read from the records, has beside memory: whether they are hidden, and the end
 /// of the account. Changes of the records are written by those who make them.
 struct RecordJournalSource: SourceOfTruth {
   let journal: RecordJournal
@@ -351,31 +315,4 @@ struct RecordJournalSource: SourceOfTruth {
   func removeAll() throws { try journal.removeAll() }
   func signOut() throws { try journal.signOut() }
   func setRefused(_ isRefused: Bool) throws { try journal.setRefused(isRefused) }
-}
-
-/// Why a normalised store cannot use its folder, or has lost something of it. Cases may be added.
-@nonexhaustive
-public enum NormalizedStorageError: Error, Hashable, Sendable {
-  /// Another store of the folder and partition is open, in this process or another.
-  case alreadyOpen
-
-  /// The file was damaged: this many bytes at its end were not read, or all of it, if that was not all. They may be what
-  /// was being written when a process ended, and was not reported as written.
-  case damaged(lostBytes: Int)
-}
-
-extension NormalizedStorageError: CustomStringConvertible {
-  /// One line for people.
-  public var description: String {
-    switch self {
-    case .alreadyOpen:
-      "A normalised store of this folder and partition is open, here or in another process: use that one, or close it."
-    case .damaged(let count): "The file of a normalised store is damaged; \(count) bytes of it are lost."
-    }
-  }
-}
-
-extension NormalizedStorageError: LocalizedError {
-  /// What `localizedDescription` gives: `description`.
-  public var errorDescription: String? { description }
 }

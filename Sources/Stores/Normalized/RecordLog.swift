@@ -10,13 +10,13 @@ struct RecordLog: Sendable {
 
   private let digest: @Sendable (NormalizedKey) -> UInt128?
   private var operations = LRUCache<UInt128, Operation>(countLimit: 1 << 14, costLimit: .max)
+  /// The operations of which something was noted, by which what others say of them is found.
+  private var keys = LRUCache<UInt128, NormalizedKey>(countLimit: 1 << 14, costLimit: .max)
   private var bytes: [UInt8] = []
   /// Whether everything was removed.
   private var isReset = false
   /// Whether something was removed.
   private var isRemoval = false
-  /// Whether a part of the changes is lost, so that everything has to be written.
-  var lacksAll = false
 
   /// What a journal is given.
   struct Changes: Sendable {
@@ -33,24 +33,26 @@ struct RecordLog: Sendable {
   func operation(_ key: NormalizedKey) -> Operation? { digest(key).flatMap { operations.peek($0) } }
 
   mutating func note(_ operation: Operation, of key: NormalizedKey) {
-    guard let digest = digest(key), operations.peek(digest) != operation else { return }
+    guard let digest = digest(key) else { return }
+    _ = keys.write(key, for: digest, cost: 1)
+    if operations.peek(digest) == operation { return }
     _ = operations.write(operation, for: digest, cost: 1)
-    if !lacksAll { Self.encode(operation, digest, into: &bytes) }
+    Self.encode(operation, digest, into: &bytes)
   }
 
   /// Notes what the server has answered for some fields.
   mutating func note(_ fields: [RecordChange], in cache: RecordCache) {
-    if !lacksAll { cache.encode(fields, into: &bytes) }
+    cache.encode(fields, into: &bytes)
   }
 
   /// Notes when the server has said what some fields have.
   mutating func noteDates(of fields: [RecordChange], in cache: RecordCache) {
-    if !lacksAll { cache.encodeDates(of: fields, into: &bytes) }
+    cache.encodeDates(of: fields, into: &bytes)
   }
 
   /// Notes all that the server has answered for an entity.
   mutating func noteAll(of entity: RecordID, in cache: RecordCache) {
-    if !lacksAll { cache.encodeAll(of: entity.number, into: &bytes) }
+    cache.encodeAll(of: entity.number, into: &bytes)
   }
 
   /// Notes that what is noted removes something.
@@ -58,22 +60,36 @@ struct RecordLog: Sendable {
 
   /// Everything was removed.
   mutating func reset() {
-    (bytes, isReset, lacksAll) = ([], true, false)
+    (bytes, isReset) = ([], true)
     _ = operations.removeAll()
   }
+
+  /// Everything was removed, by others.
+  mutating func forget() {
+    (bytes, isReset, isRemoval) = ([], false, false)
+    _ = operations.removeAll()
+  }
+
+  /// The key of an operation of which something was noted here.
+  func key(_ digest: UInt128) -> NormalizedKey? { keys.peek(digest) }
+
+  /// What tells a key from others, also in other processes.
+  func digest(of key: NormalizedKey) -> UInt128? { digest(key) }
 
   mutating func restore(_ operation: (digest: UInt128, writtenAt: StoreTime, isInvalidated: Bool)) {
     let kept = Operation(writtenAt: operation.writtenAt, isInvalidated: operation.isInvalidated)
     _ = operations.write(kept, for: operation.digest, cost: 1)
   }
 
-  mutating func take(all: Bool, of cache: RecordCache, since start: StoreTime) -> Changes {
-    let changes = Changes(
+  /// What has changed since this was asked last.
+  mutating func take() -> Changes {
+    Changes(
       isReset: exchange(&isReset, with: false), isRemoval: exchange(&isRemoval, with: false),
       bytes: exchange(&bytes, with: []))
-    if changes.bytes.isEmpty, !lacksAll { return changes }
-    guard all || changes.isReset || lacksAll else { return changes }
-    lacksAll = false
+  }
+
+  /// All that there is.
+  func all(of cache: RecordCache, since start: StoreTime) -> [UInt8] {
     var everything: [UInt8] = []
     everything.append(.beginning)
     everything.append(fixed: start.microseconds)
@@ -82,7 +98,7 @@ struct RecordLog: Sendable {
       if let operation = operations.peek(digest) { Self.encode(operation, digest, into: &everything) }
     }
     cache.encodeAll(into: &everything)
-    return Changes(isReset: changes.isReset, isRemoval: changes.isRemoval, bytes: everything)
+    return everything
   }
 
   private static func encode(_ operation: Operation, _ digest: UInt128, into bytes: inout [UInt8]) {

@@ -42,6 +42,8 @@ struct RecordReads: Sendable {
     var version: UInt64 = 0
     /// Whether nothing that the latest read gave is known to be otherwise now.
     var isCurrent = false
+    /// What tells its operation from others, once somebody has asked for it.
+    var digest: UInt128?
   }
 
   private var index = WatchIndex()
@@ -158,6 +160,17 @@ struct RecordReads: Sendable {
   /// The keys that have read one of these fields.
   mutating func keys(touchedBy changes: [RecordChange]) -> [NormalizedKey] {
     index.touched(by: changes).compactMap { watches[$0]?.key }
+  }
+
+  /// What tells the operations of all keys apart that are read.
+  mutating func digests(by digest: (NormalizedKey) -> UInt128?) -> [(digest: UInt128, key: NormalizedKey)] {
+    forgetEnded()
+    return watches.keys.compactMap { id in
+      guard let watch = watches[id] else { return nil }
+      let known = watch.digest ?? digest(watch.key)
+      if watch.digest == nil { watches[id]?.digest = known }
+      return known.map { ($0, watch.key) }
+    }
   }
 
   /// Reads again what changes have touched; those keys alone whose response is another one now, and that are watched.

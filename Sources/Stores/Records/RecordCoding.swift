@@ -24,7 +24,10 @@ enum RecordStatement: UInt8 {
 }
 
 /// Bytes that are no records, of this version at least.
-struct UnreadableRecords: Error {}
+struct UnreadableRecords: Error {
+  /// Whether the types had other keys than the schema gives them.
+  var hasOtherKeys = false
+}
 
 extension [UInt8] {
   mutating func append(_ statement: RecordStatement) { append(statement.rawValue) }
@@ -168,33 +171,61 @@ extension RecordCache {
 
 /// What bytes say beside records.
 struct RecordNotes {
-  /// When the oldest record may have been written, and which keys the types had.
-  var beginning: (at: StoreTime, keys: String)?
+  /// When the oldest record may have been written.
+  var beginning: StoreTime?
   var operations: [(digest: UInt128, writtenAt: StoreTime, isInvalidated: Bool)] = []
+}
+
+/// Where records go that others have encoded, and what that changes.
+struct RecordReceipt {
+  /// The number of the layer; `nil` for the base.
+  let layer: UInt64?
+  /// The fields whose visible values may have changed.
+  var changes: [RecordChange] = []
+  /// The fields that have other dates.
+  var dated: [RecordChange] = []
+  fileprivate var keys: [SlotKey] = []
+
+  init(layer: UInt64?) { self.layer = layer }
 }
 
 extension RecordCache {
   /// Takes what was encoded into the base. Anything may be in the bytes; if it throws, some of them may have been
   /// taken.
   mutating func decode(_ bytes: ArraySlice<UInt8>) throws(UnreadableRecords) -> RecordNotes {
-    guard bytes.count <= Self.responseLimit else { throw UnreadableRecords() }
-    let chunk = bytes.withUnsafeBufferPointer { Chunk($0) }
-    let number = add(chunk)
-    var reader = RecordBytes(chunk)
-    var notes = RecordNotes()
-    do throws(UnreadableRecords) {
-      while !reader.isAtEnd { try decodeStatement(from: &reader, in: number, &notes) }
-    } catch {
-      // Slots may point to the chunk.
-      keep(number)
-      throw error
-    }
-    keep(number)
+    var (notes, receipt) = (RecordNotes(), RecordReceipt?.none)
+    try decode(bytes, &notes, &receipt)
     return notes
   }
 
+  /// Takes what others have encoded, at a level. Anything may be in the bytes; if it throws, the receipt and the notes have
+  /// what was taken until then.
+  mutating func receive(
+    _ bytes: ArraySlice<UInt8>, _ notes: inout RecordNotes, _ receipt: inout RecordReceipt
+  ) throws(UnreadableRecords) {
+    var taken: RecordReceipt? = receipt
+    defer {
+      receipt = taken ?? receipt
+      if let top = place(ofLayer: receipt.layer) { receipt.changes += rewritePages(of: receipt.keys, above: top) }
+      receipt.keys = []
+    }
+    try decode(bytes, &notes, &taken)
+  }
+
+  private mutating func decode(
+    _ bytes: ArraySlice<UInt8>, _ notes: inout RecordNotes, _ receipt: inout RecordReceipt?
+  ) throws(UnreadableRecords) {
+    guard bytes.count <= Self.responseLimit else { throw UnreadableRecords() }
+    let chunk = bytes.withUnsafeBufferPointer { Chunk($0) }
+    let number = add(chunk)
+    // Also after an error, slots may point to the chunk.
+    defer { keep(number) }
+    var reader = RecordBytes(chunk)
+    while !reader.isAtEnd { try decodeStatement(from: &reader, in: number, &notes, &receipt) }
+  }
+
   private mutating func decodeStatement(
-    from bytes: inout RecordBytes, in chunk: UInt32, _ notes: inout RecordNotes
+    from bytes: inout RecordBytes, in chunk: UInt32, _ notes: inout RecordNotes, _ receipt: inout RecordReceipt?
   ) throws(UnreadableRecords) {
     switch RecordStatement(rawValue: try bytes.byte()) {
     case nil: throw UnreadableRecords()
@@ -202,25 +233,54 @@ extension RecordCache {
     case .entity: bytes.entity = try decodeEntity(from: &bytes)
     case .cleared:
       guard let entity = bytes.entity else { throw UnreadableRecords() }
-      clear(entity)
+      clear(entity, &receipt)
     case .field:
       guard let entity = bytes.entity else { throw UnreadableRecords() }
       let field = try decodeField(from: &bytes)
       let place = place(of: field, in: entities[Int(entity)].type)
-      setBase(try decodeSlot(from: &bytes, in: chunk, depth: 0), entity, field, at: place)
+      take(try decodeSlot(from: &bytes, in: chunk, depth: 0), entity, field, at: place, &receipt)
     case .date:
       guard let entity = bytes.entity else { throw UnreadableRecords() }
       let field = try decodeField(from: &bytes)
       let date = StoreTime(microseconds: try bytes.fixed(Int64.self))
-      if !dates.staleTimes.isEmpty { dates[entity, field] = date }
+      if dates.staleTimes.isEmpty { return }
+      dates[entity, field] = date
+      let place = knownPlace(of: field, in: entities[Int(entity)].type)
+      receipt?.dated.append(RecordChange(entity: entity, field: field, place: place))
     case .operation:
       let digest = try bytes.fixed(UInt128.self)
       let time = StoreTime(microseconds: try bytes.fixed(Int64.self))
       notes.operations.append((digest, time, try bytes.byte() != 0))
     case .beginning:
       let time = StoreTime(microseconds: try bytes.fixed(Int64.self))
-      notes.beginning = (time, String(decoding: try bytes.text(), as: UTF8.self))
+      let keys = String(decoding: try bytes.text(), as: UTF8.self)
+      guard keys == schema.keyDescription else { throw UnreadableRecords(hasOtherKeys: true) }
+      notes.beginning = time
     }
+  }
+
+  private mutating func clear(_ entity: UInt32, _ receipt: inout RecordReceipt?) {
+    if receipt == nil { return clear(entity) }
+    let layer = receipt?.layer
+    receipt?.changes += remove(RecordID(number: entity), in: layer)
+  }
+
+  private mutating func take(
+    _ slot: Slot, _ entity: UInt32, _ field: UInt32, at place: Int32, _ receipt: inout RecordReceipt?
+  ) {
+    if receipt == nil { return setBase(slot, entity, field, at: place) }
+    let layer = receipt?.layer
+    guard let top = self.place(ofLayer: layer) else { return }
+    // An error in a layer would hide what is below.
+    if top >= 0, slot.kind == .error { return }
+    collection?.retain(entity, field, at: place)
+    let key = SlotKey(entity, field)
+    let change = RecordChange(entity: entity, field: field, place: place)
+    touched?.append(change)
+    receipt?.keys.append(key)
+    let old = visible(entity, field, at: place, upTo: top)
+    if top < 0 { setBase(slot, entity, field, at: place) } else { layers[top].slots[key] = slot }
+    if !isHidden(entity, field, above: top), !areEqual(old, slot) { receipt?.changes.append(change) }
   }
 
   private mutating func decodeSlot(

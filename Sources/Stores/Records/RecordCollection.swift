@@ -243,6 +243,11 @@ extension RecordCache {
     return fields(of: entity.number, withLayers: layer != nil).flatMap { remove($0, of: entity.number, in: layer) }
   }
 
+  /// Makes all fields of all entities missing; see `remove(_:in:)`.
+  mutating func removeAll(in layer: UInt64?) -> [RecordChange] {
+    entities.indices.flatMap { remove(RecordID(number: UInt32(truncatingIfNeeded: $0)), in: layer) }
+  }
+
   private func fields(of entity: UInt32, withLayers: Bool) -> [UInt32] {
     let layout = layouts[Int(entities[Int(entity)].type)]
     var fields = Set(layout.fields).union(extras[entity]?.keys.map { $0 } ?? [])

@@ -34,6 +34,13 @@ extension StoreState {
     publish(key)
   }
 
+  /// Makes the value of a key as young as a response that another process has got; `project` shows it.
+  mutating func makeYounger(_ key: Key, writtenAt date: StoreTime) {
+    guard ending == nil, var cached = held(key), cached.writtenAt < date else { return }
+    cached.writtenAt = date
+    install(cached, for: key)
+  }
+
   /// Marks the value of a key as out of date, since the shared data lack a part of it now, and requests it for those who
   /// watch it; returns whether a request was begun.
   mutating func lose(_ key: Key, requests: Bool) -> Bool {

@@ -88,7 +88,7 @@ extension StoreState {
   }
 
   /// Forgets all values that memory has.
-  private mutating func forgetAll() {
+  mutating func forgetAll() {
     discard(all: memory.removeAll())
     discard(all: failures.removeAll())
     for key in Array(entries.keys) {

@@ -52,6 +52,19 @@ struct NormalizedWorld {
       configuration: configuration, fileSystem: fileSystem)
   }
 
+  /// A world whose store is that of one process of those that share a storage.
+  init(
+    sharing storage: some RecordStorage, schema: RecordSchema? = nil,
+    _ change: (inout NormalizedConfiguration) -> Void = { _ in }
+  ) throws {
+    var configuration = NormalizedConfiguration()
+    configuration.clock = .scheduler(time, start: StoreTime(microseconds: 1_000_000))
+    change(&configuration)
+    let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: server)
+    store = NormalizedStore(
+      client, schema: try schema ?? RecordSchema(Self.schema), storage: storage, configuration: configuration)
+  }
+
   /// Requests an operation, and waits until its response is on disk, and nothing of it is in use any more.
   func request<Session: GraphQLSession>(_ session: Session, _ data: String) async throws {
     let get = Recorder(store.get(session, .networkOnly))

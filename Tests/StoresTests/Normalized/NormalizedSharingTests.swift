@@ -1,0 +1,343 @@
+import Foundation
+import GraphQLClient
+import StoreConformance
+import StoresTestSupport
+import Streams
+import StreamsTesting
+import StrictJSON
+import SystemBase
+import TestSupport
+import Testing
+
+@testable import Stores
+
+/// Normalised stores of several processes, which share a storage of records.
+@Suite struct NormalizedSharingTests {
+  private let records = SharedRecords()
+
+  /// One process, and its way to the storage.
+  private func process(
+    isDeaf: Bool = false, schema: RecordSchema? = nil, _ change: (inout NormalizedConfiguration) -> Void = { _ in }
+  ) throws -> NormalizedWorld {
+    let storage = records.opened()
+    storage.setDeaf(isDeaf)
+    return try NormalizedWorld(sharing: storage, schema: schema, change)
+  }
+
+  /// Waits until a process shows a title of issue 1.
+  private func wait(for title: String?, in world: NormalizedWorld) async throws {
+    _ = try await world.store.stream(GetIssue("1"), .cacheOnly).filter { $0.value?.issue?.title == title }.value
+  }
+
+  @Test(arguments: RecordStorageConformance.cases + RecordStorageConformance.sharingCases)
+  func `the storage of these tests conforms`(_ test: RecordStorageConformance.Case) throws {
+    let partitions = ["a": SharedRecords(), "b": SharedRecords()]
+    try test.check { try #require(partitions[$0]).opened() }
+  }
+
+  @Test func `a process begins with what others have written`() async throws {
+    let first = try process()
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    let second = try process()
+    #expect(second.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
+    await second.store.load()
+    #expect(second.server.count == 0)
+  }
+
+  @Test func `N16: a response that one process gets shows in the others' watchers`() async throws {
+    let (first, second) = (try process(), try process())
+    try await second.request(GetIssue("1"), issue("1", "a"))
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheFirst))
+    #expect(watcher.brief() == ["1 a OPEN memory"])
+    try await first.request(GetIssues(), issues(("1", "b")))
+    try await wait(for: "b", in: second)
+    #expect(watcher.brief() == ["1 b OPEN memory"])
+    #expect(second.server.count == 1)
+  }
+
+  @Test func `N16: a mutation and an edit in one process show in the others`() async throws {
+    let (first, second) = (try process(), try process())
+    try await second.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: first)
+    let mutation = Recorder(first.store.mutate(RenameIssue("1", "b")))
+    first.server.last.data(renamed("1", "b"))
+    try await mutation.waitForCompletion()
+    try await wait(for: "b", in: second)
+    try first.store.update(GetIssue("1")) { $0.issue?.title = "c" }
+    try await wait(for: "c", in: second)
+  }
+
+  @Test func `N16: an entity that one process invalidates is requested again by the others' watchers`() async throws {
+    let (first, second) = (try process(), try process())
+    try await second.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: first)
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheFirst))
+    let asked = second.server.count
+    first.store.invalidate(EntityID("Issue", id: "1"))
+    try await second.server.wait(for: asked + 1)
+    second.server.last.data(issue("1", "b"))
+    try await wait(for: "b", in: first)
+    #expect(watcher.brief().last == "1 b OPEN network")
+  }
+
+  @Test(arguments: [false, true])
+  func `N16: an operation that one process invalidates is out of date in the others`(isRequestedThere: Bool)
+    async throws
+  {
+    let (first, second) = (try process(), try process())
+    try await (isRequestedThere ? second : first).request(GetIssue("1"), issue("1", "a"))
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheFirst))
+    let asked = second.server.count
+    try await wait(for: "a", in: first)
+    try first.store.invalidate(GetIssue("1"))
+    try await second.server.wait(for: asked + 1)
+    second.server.last.data(issue("1", "b"))
+    try await wait(for: "b", in: first)
+    #expect(watcher.brief().last == "1 b OPEN network")
+    #expect(first.store.peek(GetIssue("1"))?.isStale == false)
+  }
+
+  @Test func `a response makes an operation younger in all processes`() async throws {
+    let freshness: (inout NormalizedConfiguration) -> Void = { $0.freshness.staleTime = .seconds(10) }
+    let (first, second) = (try process(freshness), try process(freshness))
+    try await second.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: first)
+    for world in [first, second] { world.time.advance(by: .seconds(11)) }
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    #expect(watcher.brief() == ["1 a OPEN memory ~"])
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await second.store.stream(GetIssue("1"), .cacheOnly).filter { !$0.isStale }.map { _ in }.value
+    #expect(second.store.peek(GetIssue("1"))?.age == .zero)
+  }
+
+  @Test func `what was requested before another process's change settles below that`() async throws {
+    let (first, second) = (try process(), try process())
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: second)
+    let slow = Recorder(second.store.get(GetIssue("1"), .networkOnly))
+    let request = second.server.last
+    let mutation = Recorder(first.store.mutate(RenameIssue("1", "b")))
+    first.server.last.data(renamed("1", "b"))
+    try await mutation.waitForCompletion()
+    try await wait(for: "b", in: second)
+    request.data(issue("1", "a", "CLOSED"))
+    try await slow.waitForCompletion()
+    for world in [first, second, try process()] {
+      try world.store.journal?.receive()
+      #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 b CLOSED")
+    }
+  }
+
+  @Test func `what an optimistic change shows stays above what others write`() async throws {
+    let (first, second) = (try process(), try process())
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: second)
+    let mutation = Recorder(
+      second.store.mutate(RenameIssue("1", "x"), optimisticResponse: ["rename": ["id": "1", "title": "x"]]))
+    try await first.request(GetIssue("1"), issue("1", "b", "CLOSED"))
+    _ = try await second.store.stream(GetIssue("1"), .cacheOnly).filter { $0.value?.issue?.state == "CLOSED" }.value
+    #expect(second.store.peek(GetIssue("1"))?.brief == "1 x CLOSED optimistic")
+    mutation.dispose()
+    #expect(second.store.peek(GetIssue("1"))?.value?.description == "1 b CLOSED")
+  }
+
+  @Test func `processes that write at the same time lose nothing`() async throws {
+    let (first, second) = (try process(isDeaf: true), try process(isDeaf: true))
+    // Both begin a journal.
+    #expect(first.store.peek(GetIssue("1")) == nil && second.store.peek(GetIssue("2")) == nil)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await second.request(GetIssue("2"), issue("2", "b"))
+    // Then both add to it.
+    try await first.request(GetIssue("3"), issue("3", "c"))
+    try await second.request(GetIssue("4"), issue("4", "d"))
+    try first.store.journal?.receive()
+    for world in [first, second, try process()] {
+      let titles = (1...4).map { world.store.peek(GetIssue("\($0)"))?.value?.issue?.title }
+      #expect(titles == ["a", "b", "c", "d"])
+    }
+  }
+
+  @Test func `of two changes of the same, the later one counts in all processes`() async throws {
+    let (first, second) = (try process(isDeaf: true), try process(isDeaf: true))
+    try await first.request(GetIssue("1"), issue("1", "a", "OPEN"))
+    #expect(second.store.peek(GetIssue("1"))?.value?.description == "1 a OPEN")
+    try await first.request(GetIssue("1"), issue("1", "b", "MERGED"))
+    try second.store.update(GetIssue("1")) { $0.issue?.title = "c" }
+    try first.store.journal?.receive()
+    for world in [first, second, try process()] {
+      #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 c MERGED")
+    }
+  }
+
+  @Test func `N16: after one process has removed everything, the others show nothing of it`() async throws {
+    let (first, second) = (try process(), try process())
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: second)
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    try await first.store.clear()
+    _ = try await second.store.stream(GetIssue("1"), .cacheOnly).filter { $0.value == nil }.value
+    #expect(watcher.brief().last == "-")
+    #expect(second.store.peek(GetIssue("1")) == nil)
+    // What begins then is for all.
+    try await second.request(GetIssue("1"), issue("1", "b"))
+    try await wait(for: "b", in: first)
+    #expect(records.entries.count == 1)
+  }
+
+  @Test func `after a sign-out, what another process had requested before is not kept by it`() async throws {
+    let (first, second) = (try process(), try process(isDeaf: true))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    #expect(second.store.peek(GetIssue("1"))?.value != nil)
+    let slow = Recorder(second.store.get(GetIssue("1"), .networkOnly))
+    try await first.store.signOut()
+    try second.store.journal?.receive()
+    second.server.last.data(issue("1", "late"))
+    try await slow.waitForCompletion()
+    #expect(records.entries == [])
+    #expect(second.store.peek(GetIssue("1")) == nil)
+  }
+
+  @Test func `a process that has missed a part of the journal gets all of it, without what was removed meanwhile`()
+    async throws
+  {
+    let (first, second) = (try process(), try process(isDeaf: true))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await first.request(GetIssue("2"), issue("2", "b"))
+    #expect(second.store.peek(GetIssue("1"))?.value != nil && second.store.peek(GetIssue("2"))?.value != nil)
+    let mutation = Recorder(second.store.mutate(RenameIssue("3", "c")))
+    first.store.invalidate(EntityID("Issue", id: "2"))
+    let long = String(repeating: "x", count: 100_000)
+    for number in 0..<10 { try await first.request(GetIssue("1"), issue("1", "\(number)" + long)) }
+    #expect(records.entries.count < 8)
+    try second.store.journal?.receive()
+    #expect(second.store.peek(GetIssue("1"))?.value?.issue?.title == "9" + long)
+    #expect(second.store.missingPath(of: GetIssue("2")) == "issue.__typename")
+    second.server.last.data(renamed("3", "c"))
+    try await mutation.waitForCompletion()
+    let next = try process()
+    #expect(next.store.peek(GetIssue("1"))?.value?.issue?.title == "9" + long)
+    #expect(next.store.records.withLock { $0.cache.entity("Issue", id: "3") } != nil, "its response is kept")
+  }
+
+  @Test func `what cannot be written while the storage is away is written later, with what others have`() async throws {
+    let errors = Mutable(0)
+    let first = try process(isDeaf: true)
+    let second = try process(isDeaf: true) { $0.onStorageError = { _ in errors.update { $0 += 1 } } }
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    #expect(second.store.peek(GetIssue("1"))?.value != nil)
+    records.fail(1)
+    try await second.request(GetIssue("2"), issue("2", "b"))
+    #expect(errors.value == 1)
+    try await first.request(GetIssue("3"), issue("3", "c"))
+    try await second.request(GetIssue("4"), issue("4", "d"))
+    #expect(errors.value == 1)
+    let titles = try (1...4).map { try process().store.peek(GetIssue("\($0)"))?.value?.issue?.title }
+    #expect(titles == ["a", "b", "c", "d"])
+  }
+
+  @Test func `a process that could not read at first has all when the storage is back`() async throws {
+    let first = try process(isDeaf: true)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    records.fail(1)
+    let second = try process()
+    #expect(second.store.peek(GetIssue("1")) == nil)
+    try await second.request(GetIssue("2"), issue("2", "b"))
+    for world in [second, try process()] {
+      #expect(world.store.peek(GetIssue("1"))?.value?.issue?.title == "a")
+      #expect(world.store.peek(GetIssue("2"))?.value?.issue?.title == "b")
+    }
+  }
+
+  @Test func `a process whose types have other keys continues in memory, and says so`() async throws {
+    let errors = Mutable<[NormalizedStorageError]>([])
+    let old = try process(isDeaf: true) {
+      $0.onStorageError = { error in errors.update { $0 += [error].compactMap { $0 as? NormalizedStorageError } } }
+    }
+    try await old.request(GetIssue("1"), issue("1", "a"))
+    var schema = try RecordSchema(NormalizedWorld.schema)
+    schema.keyFields["User"] = ["email"]
+    let new = try process(schema: schema)
+    #expect(new.store.peek(GetIssue("1")) == nil)
+    try await new.request(GetIssue("1"), issue("1", "b"))
+    let entries = records.entries
+    try old.store.journal?.receive()
+    #expect(errors.value == [.otherKeys])
+    try await old.request(GetIssue("1"), issue("1", "c"))
+    #expect(old.store.peek(GetIssue("1"))?.value?.issue?.title == "c")
+    #expect(records.entries == entries)
+  }
+
+  @Test func `an entry that nobody can read is reported, and replaced by what a process has`() async throws {
+    let errors = Mutable<[NormalizedStorageError]>([])
+    let world = try process(isDeaf: true) {
+      $0.onStorageError = { error in errors.update { $0 += [error].compactMap { $0 as? NormalizedStorageError } } }
+    }
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    let last = try #require(records.entries.last)
+    #expect(try records.opened().append(RecordEntry(last.position.next, [9, 9]), after: last.position))
+    try world.store.journal?.receive()
+    #expect(errors.value == [.damaged(lostBytes: 2)])
+    #expect(world.store.peek(GetIssue("1"))?.value?.issue?.title == "a")
+    try await world.request(GetIssue("2"), issue("2", "b"))
+    #expect(records.entries.count == 1)
+    #expect(try process().store.peek(GetIssue("1"))?.value?.issue?.title == "a")
+  }
+
+  @Test(arguments: 0..<30 as Range<UInt64>)
+  func `N16: any sequence of changes in three processes ends in the same records in all`(seed: UInt64) async throws {
+    var random = SplitMix(seed: seed)
+    var worlds = try (0..<3).map { _ in try process(isDeaf: true) }
+    // What is requested of each, and not answered yet.
+    var slow: [Int: (Recorder<Snapshot<GetIssuesWithIDs.ResponseData>>, QuietServer.Request, String)] = [:]
+    var log: [String] = []
+    for step in 0..<60 {
+      let number = Int.random(in: 0..<3, using: &random)
+      let (world, id) = (worlds[number], "\(Int.random(in: 1...3, using: &random))")
+      let kind = Int.random(in: 0..<14, using: &random)
+      log.append("\(kind) \(number) \(id)")
+      switch kind {
+      case 0, 1, 2: try await world.request(GetIssue(id), issue(id, "t\(step)", "s\(step)"))
+      case 3:
+        let mutation = Recorder(world.store.mutate(RenameIssue(id, "x")))
+        world.server.last.data(renamed(id, "m\(step)"))
+        try await mutation.waitForCompletion()
+      case 4: try world.store.update(GetIssue(id)) { $0.issue?.title = "e\(step)" }
+      case 5: world.store.invalidate(EntityID("Issue", id: id))
+      case 6: if step % 4 == 0 { try? await world.store.clear() }
+      case 7:
+        guard slow[number] == nil else { continue }
+        let get = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
+        slow[number] = (get, world.server.last, issues((id, "l\(step)")))
+      case 8:
+        guard let (get, request, data) = slow.removeValue(forKey: number) else { continue }
+        request.data(data)
+        try await get.waitForEnd()
+      case 9: records.fail(Int.random(in: 1...2, using: &random))
+      case 10: try await world.request(GetIssues(), issues((id, "i\(step)")))
+      case 11:
+        slow[number] = nil
+        worlds[number] = try process(isDeaf: true)
+      default: try? world.store.journal?.receive()
+      }
+    }
+    records.fail(0)
+    for (get, request, data) in slow.values {
+      request.data(data)
+      try await get.waitForEnd()
+    }
+    // What could not be written comes with the next change.
+    for (number, world) in worlds.enumerated() { try await world.request(GetIssue("9"), issue("9", "\(number)")) }
+    let fresh = try process()
+    for world in worlds {
+      try world.store.journal?.receive()
+      for id in ["1", "2", "3", "9"] {
+        let (own, wanted) = (world.store.missingPath(of: GetIssue(id)), fresh.store.missingPath(of: GetIssue(id)))
+        #expect(own == wanted, "issue \(id) after \(log)")
+        guard wanted == nil else { continue }
+        let (shown, kept) = (world.store.peek(GetIssue(id))?.value, fresh.store.peek(GetIssue(id))?.value)
+        #expect(shown == kept, "issue \(id) after \(log)")
+      }
+      #expect(world.store.records.withLock { !$0.hasLayers })
+    }
+  }
+}
