@@ -29,7 +29,7 @@ struct RecordReads: Sendable {
     var plan: PreparedPlan
     weak var lease: ReadLease?
     var number: UInt64 = 0
-    /// What the latest read gave from which nothing was missing.
+    /// What the latest read gave from which nothing was missing; of a partial read, what the latest one gave.
     var json: [UInt8]?
     /// What the latest read gave if something was missing from it, with null in its place.
     var partial: [UInt8]?
@@ -107,7 +107,9 @@ struct RecordReads: Sendable {
     let dependencies = rest?.dependencies ?? result.dependencies
     index.watch(id, dependencies)
     let isOptimistic = cache.showsOptimistic(in: dependencies)
-    let isSameContent = json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? true
+    // A part of which nothing is left is another one: what was refused of it goes.
+    let isSameContent =
+      json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? (!isPartial || watch.json == nil)
     let lacksSomething = !result.missing.isEmpty
     let isSame =
       watch.number > 0 && isSameContent && watch.partial == rest?.json && watch.isOptimistic == isOptimistic

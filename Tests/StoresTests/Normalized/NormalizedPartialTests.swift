@@ -129,4 +129,16 @@ import Testing
     try next.store.invalidate(Detail())
     #expect(next.store.peek(Detail(), allowsPartial: true)?.isStale == true)
   }
+
+  @Test func `what the server refuses is not shown in part either`() async throws {
+    let world = try NormalizedWorld()
+    try await world.request(GetIssues(), issues(("1", "a")))
+    let part = Recorder(world.store.stream(Detail(), .cacheOnly, allowsPartial: true))
+    #expect(part.take().map(\.brief) == ["a - memory ~"])
+    let refused = Recorder(world.store.get(GetIssues(), .networkOnly))
+    world.server.last.answer("{}", status: 403)
+    try await refused.waitForEnd()
+    #expect(part.take().map(\.brief) == ["-"])
+    #expect(world.store.peek(Detail(), allowsPartial: true) == nil)
+  }
 }
