@@ -88,6 +88,7 @@ public struct NormalizedConfiguration: Sendable {
     values.clock = clock
     values.onStorageError = onStorageError
     values.newer = { $0.number > $1.number ? $0 : $1 }
+    values.isPart = { $0.isPartial }
     if !staleTimes.isEmpty { values.staleDate = { $0.lease?.staleDate } }
     // Nobody would notice its changes.
     values.isCacheable = { $0.lease != nil }

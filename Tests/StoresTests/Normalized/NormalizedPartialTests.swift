@@ -18,6 +18,7 @@ import Testing
       var description: String { issues.map { "\($0.title ?? "-") \($0.state ?? "-")" }.joined(separator: ",") }
     }
     static let query: GraphQLDocument = "query detail { issues(first: 2) { title state } }"
+    var errorPolicy = GraphQLErrorPolicy.none
     static func data(_ title: String, _ state: String) -> String {
       #"{"issues": [{"__typename": "Issue", "id": "1", "title": "\#(title)", "state": "\#(state)"}]}"#
     }
@@ -140,5 +141,19 @@ import Testing
     try await refused.waitForEnd()
     #expect(part.take().map(\.brief) == ["-"])
     #expect(world.store.peek(Detail(), allowsPartial: true) == nil)
+  }
+
+  @Test func `a response with errors takes the place of a part, which is no better`() async throws {
+    let world = try NormalizedWorld()
+    try await world.request(GetIssues(), issues(("1", "a")))
+    let detail = Recorder(world.store.stream(Detail(errorPolicy: .all), allowsPartial: true))
+    _ = detail.take()
+    world.server.last.answer(
+      #"{"data": {"issues": [{"__typename": "Issue", "id": "1", "title": "b", "state": null}]}, "#
+        + #""errors": [{"message": "no", "path": ["issues", 0, "state"]}]}"#)
+    let shown = try #require(detail.take().last)
+    #expect(shown.brief == "b - network !")
+    #expect(shown.isPartial)
+    #expect(world.server.count == 2)
   }
 }
