@@ -70,4 +70,16 @@ struct AttemptTests {
     let own = request.withoutObservers
     #expect(request.onAttempt != nil && own.onAttempt == nil)
   }
+
+  @Test func `what several observers add to an attempt is all sent`() throws {
+    let numbers = EventLog { request in
+      request.onAttempt = { number, request in try? request.headers.set("X-Number", to: "\(number)") }
+    }
+    let harness = MiddlewareHarness { [ObservingMiddleware(RequestObservers([tracer(), numbers]), scheduler: $0)] }
+    harness.transport.always(.json("{}"))
+    _ = try harness.finish(MiddlewareHarness.request())
+    let sent = try #require(harness.transport.requests.first)
+    #expect(sent.headers["X-Attempt"] == "1")
+    #expect(sent.headers["X-Number"] == "1")
+  }
 }
