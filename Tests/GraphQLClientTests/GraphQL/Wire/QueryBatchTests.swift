@@ -481,6 +481,34 @@ struct QueryBatchTests {
     #expect(transport.requests.first?.headers["X-Attempt"] != nil)
   }
 
+  @Test func `no error of a batch shows what the observer of another of its queries has added`() throws {
+    /// Adds a proof of its own to each attempt.
+    struct Prover: RequestObserver {
+      let count = Locked(0)
+
+      func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+        request.onAttempt = { [count] _, request in
+          let number = count.withLock { count in
+            count += 1
+            return count
+          }
+          try? request.headers.set("DPoP", to: "canary-proof-\(number)")
+        }
+        return { _ in }
+      }
+    }
+    let outcomes = Outcomes()
+    let error = #"{"errors":[{"message":"canary-proof-2"}]}"#
+    transport.expect(.any, .json("[\(error),\(error)]"))
+    var client = try client()
+    client.observer = Prover()
+    for id in 1...2 { outcomes.send(Get(id), on: client) }
+    scheduler.advance(by: .milliseconds(20))
+    #expect(transport.onlyRequest?.headers["DPoP"] == "canary-proof-2")
+    #expect(outcomes.errors.count == 2)
+    for error in outcomes.errors.values { #expect(!"\(error)".contains("canary"), "\(error)") }
+  }
+
   @Test func `ten queries are one request to the real server`() async throws {
     let server = try await BFFServer.start()
     var client = try APIClient(baseURL: server.graphqlURL, middlewares: .standard())
