@@ -140,7 +140,7 @@ extension NormalizedStore {
 
   /// Ends a change that has brought nothing.
   func end(_ change: NormalizedRecords.Change, in steps: ValueSteps) {
-    commit(in: steps) { records, changes in changes += records.end(change) }
+    commit(in: steps, .withdrawn) { records, changes in changes += records.end(change) }
   }
 
   /// Removes what the server has refused, if that is what the failure means: what an operation begins with, or
@@ -186,6 +186,9 @@ extension NormalizedStore {
     case requestedAtOnce
     /// It goes, since the server has refused it.
     case removed
+    /// It goes, and is requested again at once, if it shows what is optimistic, since that is no longer shown; else it stays,
+    /// as if it were `requested`.
+    case withdrawn
   }
 
   /// Changes the records in one step, then shows everyone who has read what was changed what has become of it.
@@ -257,11 +260,12 @@ extension NormalizedStore {
           state.project(value, for: key, made: made)
           if !value.isPartial { return }
         }
-        guard state.held(key) != nil else { return }
+        guard let held = state.held(key) else { return }
         if loss == .removed { return state.remove(key) }
-        let delay = loss == .requested ? records.missDelay(of: key, now: now, pause: pause) : .zero
+        if loss == .withdrawn, value == nil, held.value.isOptimistic { return state.withdraw(key) }
+        let delay = loss == .requestedAtOnce ? .zero : records.missDelay(of: key, now: now, pause: pause)
         if state.lose(key, requests: delay == .zero) {
-          if loss == .requested { records.noteMissRequest(of: key, now: now, pause: pause) }
+          if loss != .requestedAtOnce { records.noteMissRequest(of: key, now: now, pause: pause) }
         } else if delay > .zero, state.isRequestable(key), records.setAwaitsRetry(true, of: key) {
           retryDelay = delay
         }

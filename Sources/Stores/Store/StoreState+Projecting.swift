@@ -46,6 +46,15 @@ extension StoreState {
     return false
   }
 
+  /// Forgets the value of a key, which the shared data have no longer and the server never had, and requests it for those
+  /// who watch it.
+  mutating func withdraw(_ key: Key) {
+    guard ending == nil else { return }
+    discard(memory.remove(key))
+    forget(valueOf: key)
+    if !refetch(key) { publish(key) }
+  }
+
   /// Whether a key has watchers that would request it.
   func isRequestable(_ key: Key) -> Bool {
     entries[key]?.watchers.contains { $0.policy.networkFetch != .never && $0.policy.cachesResponse } ?? false

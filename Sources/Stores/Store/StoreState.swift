@@ -258,7 +258,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     forget(valueOf: key)
   }
 
-  private mutating func forget(valueOf key: Key) {
+  mutating func forget(valueOf key: Key) {
     guard let entry = entries[key] else { return }
     discard(entry.cached)
     entry.cached = nil

@@ -2,6 +2,7 @@ import GraphQLClient
 import StoresTestSupport
 import Streams
 import StreamsTesting
+import StrictJSON
 import Testing
 
 @testable import Stores
@@ -155,5 +156,19 @@ import Testing
     #expect(shown.brief == "b - network !")
     #expect(shown.isPartial)
     #expect(world.server.count == 2)
+  }
+
+  @Test func `a part that only a mutation in progress has brought goes when that fails`() async throws {
+    let world = try NormalizedWorld()
+    let detail = Recorder(world.store.stream(Detail(), .cacheOnly, allowsPartial: true))
+    let rename = Recorder(
+      world.store.mutate(RenameIssue("1", "b"), optimisticResponse: .init(rename: .init(id: "1", title: "b"))) {
+        try $1.write(["issues": [["id": "1", "title": "b"]]], of: GetIssues())
+      })
+    #expect(detail.take().map(\.brief) == ["-", "b - optimistic ~"])
+    world.server.last.fail()
+    try await rename.waitForEnd()
+    #expect(detail.take().map(\.brief) == ["-"])
+    #expect(world.store.peek(Detail(), allowsPartial: true) == nil)
   }
 }
