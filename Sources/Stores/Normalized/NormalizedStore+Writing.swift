@@ -104,7 +104,7 @@ extension NormalizedStore {
     }
     let now = store.clock.now
     var plan = try plan(of: key)
-    var isWhole = false
+    var (isWhole, isNoted) = (false, false)
     var reading = commit(in: steps, except: key) { records, changes -> NormalizedRecords.Reading? in
       // What was removed since is not brought back.
       guard records.isInProgress(change) else { return nil }
@@ -118,9 +118,13 @@ extension NormalizedStore {
       if written != nil { records.noteAnswer(change) }
       changes += (written ?? []) + records.end(change)
       if written == nil { return nil }
-      if response.errors.isEmpty { records.noteResponse(of: key, to: change, at: now) }
+      if response.errors.isEmpty {
+        records.noteResponse(of: key, to: change, at: now)
+        isNoted = true
+      }
       return try? records.read(key, after: changes, plan)
     }
+    if isNoted { confirmOtherForm(of: key, in: steps) }
     collectIfNeeded()
     // Layers may have been made again.
     if let read = reading, !records.withLock({ $0.isLatest(read) }) { reading = (try? self.read(key)) ?? read }
@@ -136,6 +140,20 @@ extension NormalizedStore {
       return (Fetched(value, errors: errors), isLatest ? nil : try? read(key))
     }
     return (try value(lease: reading?.lease, number: reading?.number ?? 0), isWhole ? reading : nil)
+  }
+
+  /// Lets what memory has of an operation in another form be as young as its latest response, which said nothing else.
+  private func confirmOtherForm(of key: NormalizedKey, in steps: ValueSteps) {
+    guard let other = key.otherForm else { return }
+    var garbage: [Any] = []
+    records.withLockUnchecked { records in
+      guard let number = records.currentNumber(of: other) else { return }
+      let known = records.freshness(of: key)
+      store.perform(in: steps, keeping: &garbage) { state in
+        state.confirm(other, at: known.writtenAt, isInvalidated: known.isInvalidated) { $0.number == number }
+      }
+    }
+    garbage = []
   }
 
   /// Ends a change that has brought nothing.

@@ -90,6 +90,13 @@ struct RecordReads: Sendable {
       epoch: epoch)
   }
 
+  /// The number of the latest read of a key, if it gave all, and another one would give the same. For records without
+  /// layers.
+  func currentNumber(of key: NormalizedKey) -> UInt64? {
+    guard !hasConfirmation, let watch = ids[key].flatMap({ watches[$0] }), watch.isCurrent else { return nil }
+    return watch.number
+  }
+
   /// Reads a key again; `nil` if nobody keeps its values any more.
   private mutating func read(
     _ id: UInt64, of cache: inout RecordCache, _ epoch: UInt64

@@ -171,4 +171,32 @@ import Testing
     #expect(detail.take().map(\.brief) == ["-"])
     #expect(world.store.peek(Detail(), allowsPartial: true) == nil)
   }
+
+  @Test func `a response makes both forms of its operation younger, also if it says nothing new`() async throws {
+    let world = try NormalizedWorld()
+    try await world.request(Detail(), Detail.data("a", "OPEN"))
+    let part = Recorder(world.store.stream(Detail(), .cacheOnly, allowsPartial: true))
+    try world.store.invalidate(Detail())
+    #expect(part.take().map(\.isStale) == [false, true])
+    world.time.advance(by: .seconds(5))
+    try await world.request(Detail(), Detail.data("a", "OPEN"))
+    #expect(part.take().map(\.brief) == ["a OPEN memory"])
+    world.time.advance(by: .seconds(5))
+    #expect(world.store.peek(Detail(), allowsPartial: true)?.age == .seconds(5))
+    let latest = Recorder(world.store.stream(Detail(), .networkOnly, allowsPartial: true))
+    world.server.last.data(Detail.data("a", "OPEN"))
+    #expect(latest.take().last?.brief == "a OPEN network")
+    #expect(world.store.peek(Detail())?.age == .zero)
+  }
+
+  @Test func `a response that a removal hides makes the other form no younger`() async throws {
+    let world = try NormalizedWorld()
+    try await world.request(Detail(), Detail.data("a", "OPEN"))
+    let whole = Recorder(world.store.stream(Detail(), .cacheOnly))
+    let part = Recorder(world.store.stream(Detail(), .networkOnly, allowsPartial: true))
+    world.store.invalidate(EntityID("Issue", id: "1"), field: "state")
+    world.server.last.data(Detail.data("a", "OPEN"))
+    #expect(world.store.peek(Detail())?.isStale == true)
+    _ = (whole, part)
+  }
 }
