@@ -199,4 +199,33 @@ import Testing
     #expect(world.store.peek(Detail())?.isStale == true)
     _ = (whole, part)
   }
+
+  @Test func `nothing is shown of a page that is not there`() async throws {
+    struct GetFeed: GraphQLSession {
+      struct Variables: Encodable, Hashable, Sendable { var after: String? }
+      struct ResponseData: Codable, Hashable, Sendable {
+        struct Feed: Codable, Hashable, Sendable { var edges: [Edge]? }
+        struct Edge: Codable, Hashable, Sendable { var cursor: String? }
+        var feed: Feed?
+      }
+      static let query: GraphQLDocument = """
+        query feed($after: String) { feed(first: 1, after: $after) { edges { cursor } } }
+        """
+      let variables: Variables
+    }
+    let schema = """
+      type Query { feed(first: Int, after: String): FeedConnection }
+      type FeedConnection { edges: [FeedEdge!]! pageInfo: PageInfo! }
+      type FeedEdge { cursor: String! }
+      type PageInfo { hasNextPage: Boolean! endCursor: String }
+      """
+    let world = try NormalizedWorld(schema: schema, pagesConnections: true)
+    let info = #""pageInfo": {"__typename": "PageInfo", "hasNextPage": true, "endCursor": "a"}"#
+    try await world.request(
+      GetFeed(variables: .init()),
+      #"{"feed": {"__typename": "FeedConnection", "edges": [{"__typename": "FeedEdge", "cursor": "a"}], \#(info)}}"#)
+    let (first, next) = (GetFeed(variables: .init()), GetFeed(variables: .init(after: "a")))
+    #expect(world.store.peek(first, allowsPartial: true)?.value?.feed?.edges?.first?.cursor == "a")
+    #expect(world.store.peek(next, allowsPartial: true) == nil)
+  }
 }
