@@ -70,4 +70,37 @@ struct AttemptTests {
     let own = request.withoutObservers
     #expect(request.onAttempt != nil && own.onAttempt == nil)
   }
+
+  @Test func `what several observers add to an attempt is all sent`() throws {
+    let numbers = EventLog { request in
+      request.onAttempt = { number, request in try? request.headers.set("X-Number", to: "\(number)") }
+    }
+    let harness = MiddlewareHarness { [ObservingMiddleware(RequestObservers([tracer(), numbers]), scheduler: $0)] }
+    harness.transport.always(.json("{}"))
+    _ = try harness.finish(MiddlewareHarness.request())
+    let sent = try #require(harness.transport.requests.first)
+    #expect(sent.headers["X-Attempt"] == "1")
+    #expect(sent.headers["X-Number"] == "1")
+  }
+
+  @Test func `a cache knows what was sent, also what an observer has added to the attempt`() throws {
+    let parts = Locked(["a", "b"])
+    let log = EventLog { request in
+      request.onAttempt = { _, request in
+        try? request.headers.set("X-Part", to: parts.withLock { $0.removeFirst() })
+      }
+    }
+    let harness = MiddlewareHarness { scheduler in
+      [
+        ObservingMiddleware(log, scheduler: scheduler),
+        CacheMiddleware(
+          MemoryCacheStorage(), now: { Date(timeIntervalSince1970: CacheHarness.start + scheduler.now / .seconds(1)) },
+          elapsed: { scheduler.now }),
+      ]
+    }
+    harness.transport.expect(try CacheHarness.response(["Cache-Control: max-age=60", "Vary: X-Part"], "for a"))
+    harness.transport.expect(try CacheHarness.response(["Cache-Control: max-age=60", "Vary: X-Part"], "for b"))
+    #expect(try harness.finish(CacheHarness.request()).get().body == Data("for a".utf8))
+    #expect(try harness.finish(CacheHarness.request()).get().body == Data("for b".utf8))
+  }
 }

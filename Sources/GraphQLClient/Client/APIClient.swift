@@ -251,12 +251,13 @@ extension APIClient {
     request.context.carrier?.send(request, recorder: sent) ?? send(request, recorders: [sent])
   }
 
-  /// Sends a request through the middlewares. The recorders see what these make of it, where there are any; then come
-  /// those who follow its exchanges with the server.
+  /// Sends a request through the middlewares, then past those who follow its exchanges with the server. The recorders see
+  /// what these make of it, where there are any.
   func send(
     _ request: HTTPRequest, recorders: [any HTTPMiddleware], observers: [any HTTPMiddleware] = []
   ) -> Observable<HTTPResponsePart> {
-    transport.send(request, through: (middlewares.isEmpty ? [] : middlewares + recorders) + observers)
+    let others = middlewares + observers
+    return transport.send(request, through: others.isEmpty ? [] : others + recorders)
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {

@@ -21,7 +21,7 @@ public protocol RequestObserver: Sendable {
   func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void
 }
 
-/// Combines several observers; they are called in order.
+/// Combines several observers; they are called in order, as is what each sets as ``HTTPRequest/onAttempt``.
 public struct RequestObservers: RequestObserver {
   private let observers: [any RequestObserver]
 
@@ -33,7 +33,18 @@ public struct RequestObservers: RequestObserver {
   /// Calls `begin` of all observers, and passes each event to all of them.
   public func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
     var listeners: [@Sendable (RequestEvent) -> Void] = []
-    for observer in observers { listeners.append(observer.begin(&request)) }
+    var onAttempts = request.onAttempt.map { [$0] } ?? []
+    for observer in observers {
+      // Each sets its own, and would replace that of the one before.
+      if request.onAttempt != nil { request.onAttempt = nil }
+      listeners.append(observer.begin(&request))
+      if let onAttempt = request.onAttempt { onAttempts.append(onAttempt) }
+    }
+    if !onAttempts.isEmpty {
+      request.onAttempt = { [onAttempts] number, request in
+        for onAttempt in onAttempts { onAttempt(number, &request) }
+      }
+    }
     return { [listeners] event in for listener in listeners { listener(event) } }
   }
 }

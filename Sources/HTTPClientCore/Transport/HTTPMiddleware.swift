@@ -38,8 +38,12 @@ extension HTTPTransport {
     }
     return .deferred {
       entry?.recordSending()
-      onSent?(request)
-      return observation.map { $0.attempt(request) { self.send($0) } } ?? send(request)
+      // Observers may add fields to the attempt.
+      let sending = { @Sendable (request: HTTPRequest) in
+        onSent?(request)
+        return self.send(request)
+      }
+      return observation.map { $0.attempt(request, sending) } ?? sending(request)
     }
   }
 }

@@ -92,7 +92,8 @@ public struct HTTPRequest: Sendable {
 
   /// Called for each attempt of a request that an observer follows, before ``RequestEvent/attemptStarted(_:)``, with its
   /// number and the request as the transport gets it, after all middlewares. It may change header fields, where a tracer
-  /// puts the context of the attempt's own span; what else it changes is not sent. Set it in
+  /// puts the context of the attempt's own span; what else it changes is not sent. The response to an attempt with another
+  /// field that may tell whose it is, as any of an unknown name, is stored in no cache. Set it in
   /// ``RequestObserver/begin(_:)``. Calls may overlap, since a slow request may be sent a second time in parallel; it
   /// must not block.
   public var onAttempt: (@Sendable (_ number: Int, _ request: inout HTTPRequest) -> Void)? {

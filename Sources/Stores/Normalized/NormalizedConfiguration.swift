@@ -23,7 +23,8 @@ public struct NormalizedConfiguration: Sendable {
   ///     configuration.staleTimes = ["Query.prices": .seconds(5), "User": .seconds(3_600)]
   ///
   /// The types are object types that have a key, or the roots of operations. For an object without a key, name the field
-  /// that has it. What only ``NormalizedStore/update(_:)`` has set is as old as the store.
+  /// that has it. What only ``NormalizedStore/update(_:)`` has set is as old as the store. A field whose list comes in pages
+  /// is as old as the page that came last.
   public var staleTimes: [String: Duration] = [:]
 
   /// Whether what is cached may be returned in the place of a request that failed with this error; by default only in an
@@ -88,6 +89,7 @@ public struct NormalizedConfiguration: Sendable {
     values.clock = clock
     values.onStorageError = onStorageError
     values.newer = { $0.number > $1.number ? $0 : $1 }
+    values.isPart = { $0.isPartial }
     if !staleTimes.isEmpty { values.staleDate = { $0.lease?.staleDate } }
     // Nobody would notice its changes.
     values.isCacheable = { $0.lease != nil }

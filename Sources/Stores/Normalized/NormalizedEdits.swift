@@ -83,7 +83,7 @@ public final class NormalizedEdits: Sendable {
     let json = try ResponseCompletion(plan).bytes(response)
     try write { records, change throws(RecordError) in
       if isAnswer { records.noteAnswer(change) }
-      return try write(json, of: &plan, at: nil, by: change, &records)
+      return try write(json, of: &plan, at: nil, by: change, isAnswer: isAnswer, &records)
     }
   }
 
@@ -124,13 +124,13 @@ public final class NormalizedEdits: Sendable {
   func writeResponse(_ json: [UInt8], of plan: PreparedPlan, errors: [RecordErrorPath] = []) throws {
     var plan = plan
     try write(isResponse: true) { records, change throws(RecordError) in
-      try write(json, of: &plan, at: nil, errors: errors, by: change, isResponse: true, &records)
+      try write(json, of: &plan, at: nil, errors: errors, by: change, isAnswer: true, &records)
     }
   }
 
   private func write(
     _ json: [UInt8], of plan: inout PreparedPlan, at entity: EntityID?, errors: [RecordErrorPath] = [],
-    by change: NormalizedRecords.Change, isResponse: Bool = false, _ records: inout NormalizedRecords
+    by change: NormalizedRecords.Change, isAnswer: Bool = false, _ records: inout NormalizedRecords
   ) throws(RecordError) -> [RecordChange] {
     if isRebase {
       try records.rewrite(json, of: &plan, at: entity, errors: errors, in: level)
@@ -139,7 +139,7 @@ public final class NormalizedEdits: Sendable {
     return try isOptimistic
       ? records.writeOptimistic(json, of: &plan, at: entity, by: change)
       : records.write(
-        json, of: &plan, at: entity, errors: errors, by: change, saidAt: isResponse ? store.store.clock.now : nil)
+        json, of: &plan, at: entity, errors: errors, by: change, saidAt: isAnswer ? store.store.clock.now : nil)
   }
 
   /// Writes into the records, and notes what has changed.

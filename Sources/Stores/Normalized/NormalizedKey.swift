@@ -59,6 +59,15 @@ struct NormalizedKey: Hashable, Sendable {
     return NormalizedKey(source.inForm(.whole), named: name, variables, entity)
   }
 
+  /// The key of the operation in part, or, of that, as a whole; `nil` for what has no such form.
+  var otherForm: NormalizedKey? {
+    switch source.form {
+    case .whole where entity == nil: NormalizedKey(source.inForm(.partial), named: name, variables, nil)
+    case .partial: operation
+    case .whole, .allPages: nil
+    }
+  }
+
   private struct NoVariables: Hashable, Sendable {}
 
   static func == (left: NormalizedKey, right: NormalizedKey) -> Bool {

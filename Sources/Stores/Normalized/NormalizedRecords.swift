@@ -246,6 +246,9 @@ struct NormalizedRecords: Sendable {
     return try read(key, plan())
   }
 
+  /// The number of the latest read of a key, if it gave all, and it is known that another one would give the same.
+  func currentNumber(of key: NormalizedKey) -> UInt64? { hasLayers ? nil : reads.currentNumber(of: key) }
+
   /// Whether a read is the latest of its key, so that it may be shown. It is not if everything was removed since.
   func isLatest(_ reading: Reading) -> Bool { reading.epoch == epoch && !isEnded && reads.isLatest(reading) }
 

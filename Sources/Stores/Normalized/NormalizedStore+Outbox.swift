@@ -166,7 +166,7 @@ extension NormalizedStore {
 
   /// Stops showing all that waits, in one step: those above would be made again for each.
   private func end(_ shown: [Waiting], in steps: ValueSteps) {
-    commit(in: steps) { records, changes in
+    commit(in: steps, .withdrawn) { records, changes in
       for waiting in shown { changes += records.end(waiting.change) }
     }
   }

@@ -104,7 +104,7 @@ extension NormalizedStore {
     }
     let now = store.clock.now
     var plan = try plan(of: key)
-    var isWhole = false
+    var (isWhole, isNoted) = (false, false)
     var reading = commit(in: steps, except: key) { records, changes -> NormalizedRecords.Reading? in
       // What was removed since is not brought back.
       guard records.isInProgress(change) else { return nil }
@@ -118,9 +118,13 @@ extension NormalizedStore {
       if written != nil { records.noteAnswer(change) }
       changes += (written ?? []) + records.end(change)
       if written == nil { return nil }
-      if response.errors.isEmpty { records.noteResponse(of: key, to: change, at: now) }
+      if response.errors.isEmpty {
+        records.noteResponse(of: key, to: change, at: now)
+        isNoted = true
+      }
       return try? records.read(key, after: changes, plan)
     }
+    if isNoted { confirmOtherForm(of: key, in: steps) }
     collectIfNeeded()
     // Layers may have been made again.
     if let read = reading, !records.withLock({ $0.isLatest(read) }) { reading = (try? self.read(key)) ?? read }
@@ -138,9 +142,23 @@ extension NormalizedStore {
     return (try value(lease: reading?.lease, number: reading?.number ?? 0), isWhole ? reading : nil)
   }
 
+  /// Lets what memory has of an operation in another form be as young as its latest response, which said nothing else.
+  private func confirmOtherForm(of key: NormalizedKey, in steps: ValueSteps) {
+    guard let other = key.otherForm else { return }
+    var garbage: [Any] = []
+    records.withLockUnchecked { records in
+      guard let number = records.currentNumber(of: other) else { return }
+      let known = records.freshness(of: key)
+      store.perform(in: steps, keeping: &garbage) { state in
+        state.confirm(other, at: known.writtenAt, isInvalidated: known.isInvalidated) { $0.number == number }
+      }
+    }
+    garbage = []
+  }
+
   /// Ends a change that has brought nothing.
   func end(_ change: NormalizedRecords.Change, in steps: ValueSteps) {
-    commit(in: steps) { records, changes in changes += records.end(change) }
+    commit(in: steps, .withdrawn) { records, changes in changes += records.end(change) }
   }
 
   /// Removes what the server has refused, if that is what the failure means: what an operation begins with, or
@@ -209,6 +227,9 @@ extension NormalizedStore {
     case requestedAtOnce
     /// It goes, since the server has refused it.
     case removed
+    /// It goes, and is requested again at once, if it shows what is optimistic, since that is no longer shown; else it stays,
+    /// as if it were `requested`.
+    case withdrawn
   }
 
   /// Changes the records in one step, then shows everyone who has read what was changed what has become of it.
@@ -280,11 +301,12 @@ extension NormalizedStore {
           state.project(value, for: key, made: made)
           if !value.isPartial { return }
         }
-        guard state.held(key) != nil else { return }
+        guard let held = state.held(key) else { return }
         if loss == .removed { return state.remove(key) }
-        let delay = loss == .requested ? records.missDelay(of: key, now: now, pause: pause) : .zero
+        if loss == .withdrawn, value == nil, held.value.isOptimistic { return state.withdraw(key) }
+        let delay = loss == .requestedAtOnce ? .zero : records.missDelay(of: key, now: now, pause: pause)
         if state.lose(key, requests: delay == .zero) {
-          if loss == .requested { records.noteMissRequest(of: key, now: now, pause: pause) }
+          if loss != .requestedAtOnce { records.noteMissRequest(of: key, now: now, pause: pause) }
         } else if delay > .zero, state.isRequestable(key), records.setAwaitsRetry(true, of: key) {
           retryDelay = delay
         }

@@ -29,7 +29,7 @@ struct RecordReads: Sendable {
     var plan: PreparedPlan
     weak var lease: ReadLease?
     var number: UInt64 = 0
-    /// What the latest read gave from which nothing was missing.
+    /// What the latest read gave from which nothing was missing; of a partial read, what the latest one gave.
     var json: [UInt8]?
     /// What the latest read gave if something was missing from it, with null in its place.
     var partial: [UInt8]?
@@ -92,6 +92,13 @@ struct RecordReads: Sendable {
       epoch: epoch)
   }
 
+  /// The number of the latest read of a key, if it gave all, and another one would give the same. For records without
+  /// layers.
+  func currentNumber(of key: NormalizedKey) -> UInt64? {
+    guard !hasConfirmation, let watch = ids[key].flatMap({ watches[$0] }), watch.isCurrent else { return nil }
+    return watch.number
+  }
+
   /// Reads a key again; `nil` if nobody keeps its values any more.
   private mutating func read(
     _ id: UInt64, of cache: inout RecordCache, _ epoch: UInt64
@@ -109,7 +116,9 @@ struct RecordReads: Sendable {
     let dependencies = rest?.dependencies ?? result.dependencies
     index.watch(id, dependencies)
     let isOptimistic = cache.showsOptimistic(in: dependencies)
-    let isSameContent = json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? true
+    // A part of which nothing is left is another one: what was refused of it goes.
+    let isSameContent =
+      json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? (!isPartial || watch.json == nil)
     let lacksSomething = !result.missing.isEmpty
     let isSame =
       watch.number > 0 && isSameContent && watch.partial == rest?.json && watch.isOptimistic == isOptimistic

@@ -151,6 +151,10 @@ extension RecordCache {
   ) throws(RecordError) -> Bool {
     let cells = self.cells(of: slot)
     let view = view(of: plan.pages[Int(field.page)], in: cells, readsAll: plan.readsAllPages)
+    // A page that is not there is null as a whole, unless its connection has something beside pages.
+    if state.isPartial, view == nil, try hasOnlyPages(field, cells, &plan) {
+      return try readValue(.missing, field.node, &plan, &state)
+    }
     guard plan.readsAllPages, !state.isPartial, let view else {
       return try readPage(view, field, cells, &plan, &state)
     }
@@ -166,6 +170,17 @@ extension RecordCache {
     if count > 0, count < view.range.count, try readPage(part, field, cells, &plan, &state) { return true }
     state.missing = missing
     return false
+  }
+
+  /// Whether nothing is selected of a connection but its page.
+  private mutating func hasOnlyPages(
+    _ field: PreparedPlan.Field, _ cells: ArraySlice<Slot>, _ plan: inout PreparedPlan
+  ) throws(RecordError) -> Bool {
+    guard plan.pages[Int(field.page)].isConnection else { return true }
+    let typed = try typed(field.node, cells, &plan)
+    // The first number is that of `__typename`.
+    let ofPages = [0, PageField.edges, PageField.nodes, PageField.pageInfo]
+    return typed.fields.allSatisfy { ofPages.contains(plan.fields[Int($0)].field) }
   }
 
   /// How many rows at the beginning lack nothing.

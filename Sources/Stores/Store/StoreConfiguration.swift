@@ -71,6 +71,9 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// When a value becomes stale, if that is known otherwise than by its age.
   var staleDate: (@Sendable (Value) -> StaleDate?)?
 
+  /// Whether a value is only a part of one, so that a response with errors is no worse.
+  var isPart: (@Sendable (Value) -> Bool)?
+
   /// The defaults.
   public init() {}
 }

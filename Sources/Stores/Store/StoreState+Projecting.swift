@@ -53,6 +53,25 @@ extension StoreState {
     return false
   }
 
+  /// Notes that what memory has for a key is what the server has said just now, to a request of another key.
+  mutating func confirm(_ key: Key, at now: StoreTime, isInvalidated: Bool, ifHeld isConfirmed: (Value) -> Bool) {
+    guard ending == nil, var cached = held(key), !cached.isPartial, isConfirmed(cached.value) else { return }
+    (cached.writtenAt, cached.isInvalidated) = (now, isInvalidated)
+    entries[key]?.cached = cached
+    // Nobody has used it.
+    memory.modify(key) { $0 = cached }
+    publish(key)
+  }
+
+  /// Forgets the value of a key, which the shared data have no longer and the server never had, and requests it for those
+  /// who watch it.
+  mutating func withdraw(_ key: Key) {
+    guard ending == nil else { return }
+    discard(memory.remove(key))
+    forget(valueOf: key)
+    if !refetch(key) { publish(key) }
+  }
+
   /// Whether a key has watchers that would request it.
   func isRequestable(_ key: Key) -> Bool {
     entries[key]?.watchers.contains { $0.policy.networkFetch != .never && $0.policy.cachesResponse } ?? false

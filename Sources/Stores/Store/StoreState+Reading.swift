@@ -244,7 +244,8 @@ extension StoreState {
     }
 
     // Watchers are notified before readers get the response.
-    let isBetter = !response.isPartial || entries[target]?.cached?.isPartial ?? true
+    let isBetter =
+      !response.isPartial || entries[target]?.cached.map { $0.isPartial || isPart?($0.value) == true } ?? true
     let isRemoved = max(logged.removedAt, targetLogged.removedAt) > fetchID
     let isSuperseded = isRemoved || logged.writtenOrRequestedAt > fetchID
     let isNewest =

@@ -53,6 +53,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// The newer of two values of a key, if values have an order of their own, whichever is cached last.
   private let newer: (@Sendable (Value, Value) -> Value)?
   private let staleDate: (@Sendable (Value) -> StaleDate?)?
+  let isPart: (@Sendable (Value) -> Bool)?
   private let releasesIdle: Bool
   private var awaitsSweep = false
   private var lastNumber: UInt64 = 0
@@ -64,6 +65,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     writesBehind = configuration.writing == .behind
     newer = configuration.newer
     staleDate = configuration.staleDate
+    isPart = configuration.isPart
     releasesIdle = configuration.idleTime != nil
     // What was refused to an earlier store or process stays hidden.
     if storage.isRefused { refusedAt = nextNumber() }
@@ -256,7 +258,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     forget(valueOf: key)
   }
 
-  private mutating func forget(valueOf key: Key) {
+  mutating func forget(valueOf key: Key) {
     guard let entry = entries[key] else { return }
     discard(entry.cached)
     entry.cached = nil

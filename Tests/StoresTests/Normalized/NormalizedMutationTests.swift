@@ -170,4 +170,21 @@ import Testing
     #expect((mutation.error.value as? RequestError)?.kind == .invalidRequest)
     #expect(world.server.count == 1)
   }
+
+  @Test func `a failure takes away a value that only the optimistic response had made whole`() async throws {
+    let world = try NormalizedWorld()
+    try await world.request(OnlyIDs(), #"{"issues": [{"__typename": "Issue", "id": "1"}]}"#)
+    let cached = Recorder(world.store.stream(GetIssues(), .cacheOnly))
+    let stream = Recorder(world.store.stream(GetIssues()))
+    let rename = Recorder(
+      world.store.mutate(RenameIssue("1", "b"), optimisticResponse: .init(rename: .init(id: "1", title: "b"))))
+    #expect(cached.take().last?.brief == "b optimistic …")
+    world.server[2].fail()
+    try await rename.waitForEnd()
+    #expect(cached.brief() == ["- …"])
+    #expect(world.store.peek(GetIssues()) == nil)
+    world.server[1].data(issues(("1", "a")))
+    #expect(stream.take().last?.brief == "a network")
+    #expect(world.server.count == 3)
+  }
 }

@@ -4,6 +4,7 @@ import GraphQLClientTesting
 import StoresTestSupport
 import Streams
 import StreamsTesting
+import StrictJSON
 import Testing
 
 @testable import Stores
@@ -110,6 +111,15 @@ import Testing
     #expect(store.peek(GetIssue("1"))?.isStale == false)
     time.advance(by: .seconds(2))
     #expect(store.peek(GetIssue("1"))?.isStale == true)
+  }
+
+  @Test func `a response that has come by another way makes what it has younger`() async throws {
+    let world = try NormalizedWorld { $0.staleTimes = ["Issue.title": .seconds(10)] }
+    world.time.advance(by: .seconds(60))
+    try world.store.receive(JSONValue(json: Data(issue("1", "a").utf8).bytes), of: GetIssue("1"))
+    #expect(isStale(GetIssue("1"), in: world) == false)
+    world.time.advance(by: .seconds(10))
+    #expect(isStale(GetIssue("1"), in: world) == true)
   }
 
   @Test func `a field with an error keeps its date`() async throws {

@@ -36,7 +36,7 @@ public struct RequestTracer: RequestObserver {
     let attempts = AttemptTable<AttemptSpan>()
     request.addOnAttempt { number, request in
       let attempt = AttemptSpan(number, &request, below: span.context, by: tracer)
-      attempts.begin(number, attempt)
+      if !attempts.begin(number, attempt) { attempt.end() }
     }
     return { event in
       switch event {

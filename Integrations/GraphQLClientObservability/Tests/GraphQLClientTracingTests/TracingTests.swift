@@ -108,6 +108,15 @@ struct TracingTests {
     #expect(try events(idle: .seconds(8)) == last)
   }
 
+  @Test func `an attempt that begins as its request is cancelled leaves no span open`() throws {
+    let recorder = SpanRecorder(service: "client")
+    var request = try HTTPRequest(method: .post, url: #require(URL(string: "https://s.test/graphql")))
+    let listener = RequestTracer(recorder).begin(&request)
+    listener(.ended(RequestSummary(outcome: .cancelled)))
+    request.onAttempt?(1, &request)
+    #expect(recorder.spans.map(\.kind) == [.internal, .client])
+  }
+
   @Test func `a failure has a type, and a status with the error`() async throws {
     let server = try LoopbackServer { _ in .cut }
     let client = try client(server)

@@ -132,7 +132,7 @@ private final class QueryBatch: Sendable {
     }
     guard members.count > 1 else { return members.forEach(sendAlone) }
     let request = merged(members)
-    let observers = members.compactMap(\.request.context.observation).map(ObservedAttempt.init)
+    let observers = members.compactMap { ObservedAttempt($0.request) }
     let sent = client.send(request, recorders: members.map(\.recorder), observers: observers)
       .collect(upTo: responseLimit(members.count))
       .subscribe(
@@ -217,13 +217,22 @@ private final class QueryBatch: Sendable {
 
 /// Reports the exchanges of a batch to the observer of one of its queries.
 private struct ObservedAttempt: HTTPMiddleware {
-  let observation: RequestObservation
+  private let observation: RequestObservation
+  private let onAttempt: (@Sendable (Int, inout HTTPRequest) -> Void)?
   var addedCredentials: AddedCredentials { .none }
+
+  /// `nil` for a query that nobody observes.
+  init?(_ query: HTTPRequest) {
+    guard let observation = query.context.observation else { return nil }
+    (self.observation, onAttempt) = (observation, query.onAttempt)
+  }
 
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    observation.attempt(request, next)
+    var request = request
+    request.onAttempt = onAttempt
+    return observation.attempt(request, next)
   }
 }
 

@@ -450,6 +450,65 @@ struct QueryBatchTests {
     #expect(sent == [[true, true], [false, false]])
   }
 
+  /// Numbers the attempts of each query in a header field, and keeps what it was called for.
+  private struct Tracer: RequestObserver {
+    let marked = Locked<[String]>([])
+    let started = Locked<[Int]>([])
+
+    func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+      let name = request.operationName ?? ""
+      request.onAttempt = { [marked] number, request in
+        marked.withLock { $0.append("\(name) \(number)") }
+        try? request.headers.set("X-Attempt", to: "\(name) \(number)")
+      }
+      return { [started] event in
+        if case .attemptStarted(let number) = event { started.withLock { $0.append(number) } }
+      }
+    }
+  }
+
+  @Test func `an attempt of a batch is one of each of its queries`() throws {
+    let outcomes = Outcomes()
+    let tracer = Tracer()
+    transport.expect(.any, list([1, 2]))
+    var client = try client()
+    client.observer = tracer
+    for id in 1...2 { outcomes.send(Get(id), on: client) }
+    scheduler.advance(by: .milliseconds(20))
+    #expect(outcomes.values == [1: 1, 2: 2])
+    #expect(tracer.started.withLock { $0 } == [1, 1])
+    #expect(tracer.marked.withLock { $0 }.count == 2)
+    #expect(transport.requests.first?.headers["X-Attempt"] != nil)
+  }
+
+  @Test func `no error of a batch shows what the observer of another of its queries has added`() throws {
+    /// Adds a proof of its own to each attempt.
+    struct Prover: RequestObserver {
+      let count = Locked(0)
+
+      func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+        request.onAttempt = { [count] _, request in
+          let number = count.withLock { count in
+            count += 1
+            return count
+          }
+          try? request.headers.set("DPoP", to: "canary-proof-\(number)")
+        }
+        return { _ in }
+      }
+    }
+    let outcomes = Outcomes()
+    let error = #"{"errors":[{"message":"canary-proof-2"}]}"#
+    transport.expect(.any, .json("[\(error),\(error)]"))
+    var client = try client()
+    client.observer = Prover()
+    for id in 1...2 { outcomes.send(Get(id), on: client) }
+    scheduler.advance(by: .milliseconds(20))
+    #expect(transport.onlyRequest?.headers["DPoP"] == "canary-proof-2")
+    #expect(outcomes.errors.count == 2)
+    for error in outcomes.errors.values { #expect(!"\(error)".contains("canary"), "\(error)") }
+  }
+
   @Test func `ten queries are one request to the real server`() async throws {
     let server = try await BFFServer.start()
     var client = try APIClient(baseURL: server.graphqlURL, middlewares: .standard())
