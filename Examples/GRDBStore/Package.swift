@@ -20,12 +20,15 @@ let package = Package(
       dependencies: [
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Stores", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
       ]),
     .testTarget(
       name: "GRDBStoreTests",
       dependencies: [
         "GRDBStore",
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "GraphQLClientTesting", package: "MomentsSDK"),
         .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "StoreConformance", package: "MomentsSDK"),
         .product(name: "Stores", package: "MomentsSDK"),

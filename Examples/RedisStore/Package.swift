@@ -28,6 +28,8 @@ let package = Package(
       name: "RedisStoreTests",
       dependencies: [
         "RedisStore", "fleet",
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "GraphQLClientTesting", package: "MomentsSDK"),
         .product(name: "StoreConformance", package: "MomentsSDK"),
         .product(name: "Stores", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),

@@ -51,6 +51,7 @@ struct PublicValueTests {
         "GraphQLClientTesting.ScriptedLiveStep",
         "GraphQLClientTesting.RequestMatcher", "TransportConformance.TransportConformance.Case",
         "StoreConformance.StoreConformance.Case", "StoreConformance.StoreConformance.AsyncCase",
+        "StoreConformance.RecordStorageConformance.Case",
       ]
     ),
     (

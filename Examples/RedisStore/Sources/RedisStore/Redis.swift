@@ -55,6 +55,12 @@ public final class Redis: Sendable {
     return try await connection.send(words)
   }
 
+  /// Sends a command, and waits for the reply on this thread, at most for the limit.
+  func sendAndWait(_ words: [[UInt8]]) throws -> RedisReply {
+    guard let connection = connection.withLock({ $0 }) else { throw failure.withLock { $0 } }
+    return try connection.sendAndWait(words)
+  }
+
   /// Runs a script on one key or several.
   func run(_ script: Script, keys: [[UInt8]], _ arguments: [[UInt8]]) async throws -> RedisReply {
     try await send(["EVAL".bytes, script.text.bytes, "\(keys.count)".bytes] + keys + arguments)

@@ -1,5 +1,7 @@
 import CHiredis
+import Dispatch
 import Foundation
+import Synchronization
 
 /// A connection with a thread of its own, which sends what waits in one go and reads the replies: callers never block,
 /// and many of them at once cost hardly more than one.
@@ -49,17 +51,31 @@ final class RedisConnection: @unchecked Sendable {
 
   /// Sends a command; fails within the limit.
   func send(_ words: [[UInt8]]) async throws -> RedisReply {
-    try await withCheckedThrowingContinuation { continuation in
-      let call = Call(words: words, deadline: .now + timeLimit) { continuation.resume(with: $0) }
-      let refusal = condition.withLock { () -> (any Error)? in
-        if isClosed { return RedisError.closed }
-        if let failure { return failure }
-        waiting.append(call)
-        condition.signal()
-        return nil
-      }
-      if let refusal { continuation.resume(throwing: refusal) }
+    try await withCheckedThrowingContinuation { continuation in send(words) { continuation.resume(with: $0) } }
+  }
+
+  /// Sends a command, and waits on this thread for the reply, which comes on the connection's own.
+  func sendAndWait(_ words: [[UInt8]]) throws -> RedisReply {
+    let reply = Mutex<Result<RedisReply, any Error>>(.failure(RedisError.closed))
+    let arrived = DispatchSemaphore(value: 0)
+    send(words) { result in
+      reply.withLock { $0 = result }
+      arrived.signal()
     }
+    arrived.wait()
+    return try reply.withLock { $0 }.get()
+  }
+
+  private func send(_ words: [[UInt8]], then completion: @escaping @Sendable (Result<RedisReply, any Error>) -> Void) {
+    let call = Call(words: words, deadline: .now + timeLimit, completion: completion)
+    let refusal = condition.withLock { () -> (any Error)? in
+      if isClosed { return RedisError.closed }
+      if let failure { return failure }
+      waiting.append(call)
+      condition.signal()
+      return nil
+    }
+    if let refusal { completion(.failure(refusal)) }
   }
 
   private func run() {

@@ -32,6 +32,18 @@ struct Script {
       return {n, ''}
       """)
 
+  /// Adds an entry to a journal of records, or replaces all by it, for so many milliseconds, if the last one begins with this
+  /// position; returns whether it did. `KEYS[1]` is a list.
+  static let addEntry = Script(
+    text: """
+      local last = redis.call('LINDEX', KEYS[1], -1)
+      if string.sub(last or '', 1, 16) ~= ARGV[1] then return 0 end
+      redis.call('RPUSH', KEYS[1], ARGV[2])
+      if ARGV[3] == '1' then redis.call('LTRIM', KEYS[1], -1, -1) end
+      redis.call('PEXPIRE', KEYS[1], ARGV[4])
+      return 1
+      """)
+
   /// Marks a value by a version, which is remembered for so many milliseconds at least: returns that of what is newer.
   static let invalidate = Script(
     text: later + """

@@ -1,0 +1,113 @@
+import Foundation
+import GraphQLClient
+import GraphQLClientTesting
+import RedisStore
+import StoreConformance
+import Stores
+import Streams
+import Synchronization
+import Testing
+
+/// The records of normalised stores, in a real Redis, each over connections of its own.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct RedisRecordsTests {
+  private let server: RedisServerProcess
+
+  init() throws { server = try RedisServerProcess() }
+
+  private static func connected(_ port: Int) -> Redis {
+    let redis = Redis(RedisServer(port: port), timeLimit: .seconds(2)) { _ in }
+    redis.waitUntilConnected()
+    return redis
+  }
+
+  private func connected() -> Redis { Self.connected(server.port) }
+
+  @Test(arguments: RecordStorageConformance.cases + RecordStorageConformance.sharingCases)
+  func `it conforms`(_ test: RecordStorageConformance.Case) throws {
+    try test.check { [port = server.port] in RedisRecords(Self.connected(port), partition: $0) }
+  }
+
+  @Test func `a refusal is for all processes; where Redis is away, it is taken for granted`() throws {
+    let records = RedisRecords(connected(), partition: "a")
+    #expect(!records.isRefused)
+    try records.setRefused(true)
+    #expect(RedisRecords(connected(), partition: "a").isRefused)
+    #expect(!RedisRecords(connected(), partition: "b").isRefused)
+    try records.signOut()
+    #expect(!RedisRecords(connected(), partition: "a").isRefused)
+    server.stop()
+    #expect(records.isRefused)
+  }
+
+  private struct GetSong: GraphQLSession {
+    struct ResponseData: Codable, Sendable {
+      struct Song: Codable, Sendable { var title: String }
+      var song: Song
+    }
+    static let query: GraphQLDocument = "query getSong { song { title } }"
+  }
+
+  private static func song(_ title: String) -> ScriptedResponse {
+    .json(#"{"data": {"song": {"__typename": "Song", "id": "1", "title": "\#(title)"}}}"#)
+  }
+
+  /// A store of one process, whose server gives one song with this title.
+  private func store(
+    _ title: String, onError: @escaping @Sendable (any Error) -> Void = { _ in }
+  ) throws -> (store: NormalizedStore, server: ScriptedTransport) {
+    let server = ScriptedTransport()
+    server.always(.any, Self.song(title))
+    let client = try APIClient(baseURL: #require(URL(string: "https://songs.test/graphql")), transport: server)
+    let schema = try RecordSchema("type Query { song: Song } type Song { id: ID! title: String }")
+    var configuration = NormalizedConfiguration()
+    configuration.onStorageError = onError
+    let records = RedisRecords(connected(), partition: "account")
+    return (NormalizedStore(client, schema: schema, storage: records, configuration: configuration), server)
+  }
+
+  /// Waits until a store shows a title.
+  private func wait(for title: String, in store: NormalizedStore) async throws {
+    _ = try await store.stream(GetSong(), .cacheOnly).filter { $0.value?.song.title == title }.value
+  }
+
+  @Test func `what one process requests shows in another's watcher, and in the next process`() async throws {
+    let (first, second) = (try store("a").store, try store("b").store)
+    await first.load()
+    #expect(try await first.get(GetSong()).value.value?.song.title == "a")
+    try await wait(for: "a", in: second)
+    _ = try await second.get(GetSong(), .networkOnly).value
+    try await wait(for: "b", in: first)
+    #expect(try store("c").store.peek(GetSong())?.value?.song.title == "b")
+  }
+
+  @Test func `an entity that one process invalidates is requested again by every watcher`() async throws {
+    let (first, second) = (try store("a"), try store("b"))
+    _ = try await first.store.get(GetSong()).value
+    try await wait(for: "a", in: second.store)
+    let watcher = second.store.stream(GetSong()).subscribe()
+    defer { watcher.dispose() }
+    first.store.invalidate(EntityID("Song", id: "1"))
+    // The second process asks its server.
+    try await wait(for: "b", in: first.store)
+    #expect(second.server.requests.count == 1)
+  }
+
+  @Test func `what is written while Redis is away is there when it is back, also in other processes`() async throws {
+    let failures = Mutex(0)
+    let (first, second) = (try store("a") { _ in failures.withLock { $0 += 1 } }.store, try store("b").store)
+    _ = try await first.get(GetSong()).value
+    try await wait(for: "a", in: second)
+    server.stop()
+    try first.update(GetSong()) { $0.song.title = "c" }
+    #expect(failures.withLock { $0 } > 0)
+    #expect(first.peek(GetSong())?.value?.song.title == "c")
+    let restarted = try RedisServerProcess(port: server.port)
+    defer { restarted.stop() }
+    // It is another Redis, without data: what was shown before is for no process any more.
+    _ = try await second.stream(GetSong(), .cacheOnly).filter { $0.value == nil }.value
+    while (try? await first.flush()) == nil { try await Task.sleep(for: .milliseconds(20)) }
+    _ = try await first.get(GetSong(), .networkOnly).value
+    try await wait(for: "a", in: second)
+  }
+}
