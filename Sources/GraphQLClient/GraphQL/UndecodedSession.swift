@@ -57,6 +57,13 @@ extension UndecodedSession {
     try RawJSON(json: GraphQLUpload.encode(variables, by: encoder).json.bytes)
   }
 
+  /// The data of a whole response as the session decodes them: with a member for each fragment of theirs that has a label.
+  package func decodable(_ data: [UInt8]) throws -> [UInt8] {
+    guard let plan = Self.query.incrementalPlan(named: operationName), plan.hasFragments else { return data }
+    let labelled = IncrementalMerger.labelled(try JSONValue(json: data.span.bytes), by: plan)
+    return Array(try JSONCoder().encode(labelled))
+  }
+
   /// The response as the session has it: its data decoded, its errors treated by the session's policy.
   ///
   /// Throws `graphQL` for errors that the policy does not accept, and `undecodable` for data that are no `ResponseData`.

@@ -27,6 +27,8 @@ struct IncrementalMerger: Sendable {
   private var hasNext: Bool? = true
 
   private let plan: IncrementalPlan
+  /// Whether the data may have members for fragments already.
+  private var keepsLabels = false
   private let sent: SentSecrets
   private var hasBegun = false
   private var pending: [String: Fragment] = [:]
@@ -196,6 +198,14 @@ extension IncrementalMerger {
     return data.map { labelled($0, plan.objects.count - 1, &path, outstanding) }
   }
 
+  /// Data of which all has arrived, with such a member for each of these fragments that has none yet.
+  static func labelled(_ data: JSONValue, by plan: IncrementalPlan) -> JSONValue {
+    var merger = IncrementalMerger(plan, without: SentSecrets())
+    merger.data = data
+    merger.keepsLabels = true
+    return merger.decodableData ?? data
+  }
+
   private func labelled(
     _ value: JSONValue, _ object: Int, _ path: inout Path, _ outstanding: Set<Fragment>
   ) -> JSONValue {
@@ -218,7 +228,7 @@ extension IncrementalMerger {
         labelledMembers[key] = labelled(member, inner, &path, outstanding)
         path.removeLast()
       }
-      for (label, inner) in selected.fragments {
+      for (label, inner) in selected.fragments where !keepsLabels || members[label] == nil {
         labelledMembers[label] = state(of: label, inner, in: members, &path, outstanding)
       }
       return .object(labelledMembers)

@@ -18,6 +18,9 @@ struct IncrementalPlan: Hashable, Sendable {
     fileprivate var size = 1
   }
 
+  /// Whether any fragment has a label.
+  var hasFragments: Bool { objects.last?.hasFragments == true }
+
   /// The objects, each after those that it has; the last is the data as a whole.
   private(set) var objects = [Object()]
 

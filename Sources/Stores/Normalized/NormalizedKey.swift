@@ -219,6 +219,7 @@ struct SessionSource<Session: GraphQLSession>: NormalizedSource {
 
   /// The data as the session has them.
   func data(of json: [UInt8], by decoder: any BodyDecoder) throws -> Session.ResponseData {
+    let json = try UndecodedSession(session).decodable(json)
     do { return try decoder.decode(Session.ResponseData.self, from: Data(json)) } catch {
       // The error says what a response of the session would.
       let response = GraphQLResponse(data: try RawJSON(json: json.span.bytes))
