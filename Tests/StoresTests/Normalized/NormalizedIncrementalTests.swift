@@ -102,7 +102,8 @@ import Testing
   @Test func `a fragment with a label is read from the records as one that is ready`() async throws {
     let store = try store()
     expect(
-      "labelled", #"{"data": {"issue": {"__typename": "Issue", "id": "1", "title": "a"}}, "#
+      "labelled",
+      #"{"data": {"issue": {"__typename": "Issue", "id": "1", "title": "a"}}, "#
         + #""pending": [{"id": "0", "path": ["issue"], "label": "details"}], "hasNext": true}"#,
       #"{"incremental": [{"id": "0", "data": {"author": {"__typename": "User", "id": "7", "name": "u"}}}], "#
         + #""completed": [{"id": "0"}], "hasNext": false}"#)
