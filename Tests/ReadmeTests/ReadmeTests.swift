@@ -398,7 +398,7 @@ struct ReadmeTests {
     live.graphQL.live = .webSocket()
     LiveDataArticle.watch(
       on: live, bag: bag, show: { moment in ids.update { $0.append(moment?.id ?? "") } }, fetchTimeline: {})
-    while try await server.stats().activeSubscribers < 2 { await Task.yield() }
+    try await eventually { try await server.stats().activeSubscribers >= 2 }
     let like = UpdateMomentLikeSession(client: client)
     _ = try await like.updateLike(true, momentID: "m0-0", fromUserID: "4").value
     try await likers.wait { $0.contains("4") }

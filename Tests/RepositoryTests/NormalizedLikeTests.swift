@@ -43,7 +43,7 @@ private struct World {
     let pages = repo.connection(userID: "0", size: 2)
     pages.refresh()
     server.last.data(page(moments))
-    while pages.state.items.isEmpty { await Task.yield() }
+    try await eventually { !pages.state.items.isEmpty }
     return pages
   }
 
@@ -62,11 +62,11 @@ private struct World {
     Recorder(repo.getMoments(userID: "0", policy: .cacheOnly)).elements.value.last?.value?.moments.map(\.hearts)
   }
 
-  func wait(forRequests count: Int) async { while server.count < count { await Task.yield() } }
+  func wait(forRequests count: Int) async throws { try await server.wait(for: count) }
 
   /// The next request fails, and so waits in the outbox.
   func leaveWaiting(_ like: Recorder<MomentsDetails>) async throws {
-    while server.requests.value.last?.name != "updateMomentLike" { await Task.yield() }
+    try await eventually { server.requests.value.last?.name == "updateMomentLike" }
     server.last.observer.onError(RequestError(.cannotConnect, "There is no network.", reached: .never))
     try await like.waitForEnd()
   }
@@ -150,7 +150,7 @@ private func text(_ data: JSONValue) -> String { (try? data.json()).map { String
     let watching = Recorder(world.repo.momentsDetails(userID: "0").map { $0.moments[0].hearts }.distinctUntilChanged())
     world.withLikes.update { $0 = isLate }
     let like = world.like("2")
-    await world.wait(forRequests: 2)
+    try await world.wait(forRequests: 2)
     world.withLikes.update { $0 = !isLate }
     world.answer(world.server.last, ["1", "2"])
     try await like.waitForCompletion()
@@ -194,9 +194,9 @@ private func text(_ data: JSONValue) -> String { (try? data.json()).map { String
     #expect(pages.state.items.map(\.hearts) == ["♥1,0"])
     try await world.store.clear()
     pages.refresh()
-    await world.wait(forRequests: 1)
+    try await world.wait(forRequests: 1)
     world.server.last.data(page([moment(["2"])]))
-    while pages.state.items.isEmpty { await Task.yield() }
+    try await eventually { !pages.state.items.isEmpty }
     #expect(pages.state.items.map(\.hearts) == ["♥2,0"])
     await world.close()
   }

@@ -85,7 +85,7 @@ package final class BFFServer: Sendable {
 
   /// Waits until the number of subscriptions on the server meets a condition.
   package func waitForSubscribers(where isMet: (Int) -> Bool) async throws {
-    while !isMet(try await stats().activeSubscribers) { await Task.yield() }
+    try await eventually { isMet(try await stats().activeSubscribers) }
   }
 
   /// Restores the data and tokens, and sets the counters to 0.

@@ -122,7 +122,7 @@ import Testing
         try request.headers.set("X-Latency-Ms", to: "\((count - number) * 10)")
         transport.send(request).subscribe(onCompleted: { done.withLock { $0 += 1 } }).disposed(by: bag)
       }
-      while done.withLock({ $0 }) < count { await Task.yield() }
+      try await eventually { done.withLock({ $0 }) >= count }
       return try #require(transport as? RecordingTransport).cassette.exchanges.map(\.operationName)
     }
     #expect(recorded == (0..<count).map { "n\($0)" })

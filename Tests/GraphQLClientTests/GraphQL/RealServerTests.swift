@@ -56,7 +56,7 @@ import Testing
     try slow.defaultHeaders.set("X-Latency-Ms", to: "600000")
     slow.timeouts.total = nil
     let waiting = Task { [slow] in try await Ping().post(on: slow).value }
-    while try await server.stats().requests["/graphql"] == nil { await Task.yield() }
+    try await eventually { try await server.stats().requests["/graphql"] != nil }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
     #expect(try await Ping().post(on: client).value.data.getMomentsDetailsByUserID.moments.count == 5)

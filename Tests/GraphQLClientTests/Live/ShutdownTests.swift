@@ -125,7 +125,7 @@ import Testing
     }
     try await server.waitForSubscribers { $0 == 0 }
     if way == .webSocket {
-      while try await server.stats().closes.isEmpty { await Task.yield() }
+      try await eventually { try await !server.stats().closes.isEmpty }
       let stats = try await server.stats()
       #expect(stats.completes == 5)
       #expect(stats.closes == ["1000": 1])

@@ -135,11 +135,11 @@ import Testing
       .download(to: file)
     let subscription = download.subscribe(onDisposed: { disposed.open() })
     try await written.wait()
-    while try contents.isEmpty { await Task.yield() }
+    try await eventually { try !contents.isEmpty }
     subscription.dispose()
     try await disposed.wait()
     // Whoever disposes does not wait for the file system.
-    while try !contents.isEmpty { await Task.yield() }
+    try await eventually { try contents.isEmpty }
     try await server.waitForClientToClose()
     try FileManager.default.removeItem(at: folder)
   }

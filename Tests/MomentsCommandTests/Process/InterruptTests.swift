@@ -20,7 +20,7 @@ struct InterruptTests {
     let server = try ScriptedServer(.neverAnswering)
     for _ in 0..<TestScale.count(20, long: 200) {
       let child = try Moments.start(["--endpoint", server.url.absoluteString])
-      while child.leavesToSystem(SIGINT) == true { await Task.yield() }
+      try await eventually { child.leavesToSystem(SIGINT) != true }
       child.send(SIGINT)
       try await child.waitForEnd(within: .seconds(20)).expectFailure(130, "cancelled")
     }

@@ -36,7 +36,7 @@ import Testing
     let server = try await BFFServer.start()
     let child = try Moments.start(arguments(server, ["--user", "1", "--live", live, "--json", "--count", "3"]))
     try await child.waitForOutput(containing: "\n")
-    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    try await eventually { try await server.stats().activeSubscribers != 0 }
     try await like("m1-1", by: "4", server)
     try await child.state.wait { state in lines(state.outputText).count == 2 }
     try await like("m1-1", by: "5", server)
@@ -55,7 +55,7 @@ import Testing
       "watch", "--user", "1", "--json", "--count", "2", "--endpoint", "http://127.0.0.1:\(relay.port)/graphql",
     ])
     try await child.waitForOutput(containing: "\n")
-    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    try await eventually { try await server.stats().activeSubscribers != 0 }
     relay.cutAll()
     try await like("m1-1", by: "4", server)
     let result = try await child.waitForEnd()
@@ -96,7 +96,7 @@ import Testing
     screen.write(String(repeating: "old text of a shell" + lineFeed, count: 50))
     let child = try Moments.start(
       arguments(server, ["--user", "1", "--count", "3"]), output: .terminal(columns: UInt16(columns), rows: rows))
-    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    try await eventually { try await server.stats().activeSubscribers != 0 }
     for (count, liker) in ["4", "5"].enumerated() {
       try await child.state.wait { $0.outputText.components(separatedBy: "\u{1B}[J").count > count + 1 }
       try await like("m1-1", by: liker, server)
@@ -125,7 +125,7 @@ import Testing
     let child = try Moments.start(
       arguments(server, ["--user", "1", "--count", "2"]), output: .terminal(columns: 60, rows: 20))
     try await child.waitForOutput(containing: "\u{1B}[J")
-    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    try await eventually { try await server.stats().activeSubscribers != 0 }
     child.send(SIGWINCH)
     try await child.state.wait { $0.outputText.components(separatedBy: "\u{1B}[J").count == 3 }
     try await like("m1-1", by: "4", server)
@@ -183,19 +183,19 @@ import Testing
     let server = try await BFFServer.start()
     let child = try Moments.start(arguments(server, ["--json", "--live", live]))
     try await child.waitForOutput(containing: "\n")
-    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    try await eventually { try await server.stats().activeSubscribers != 0 }
     child.send(number)
     let result = try await child.waitForEnd(within: .seconds(20))
     #expect(result.ending == .exited(128 + number))
     #expect(result.errorText.contains(number == SIGINT ? "interrupted by Ctrl-C" : "terminated by SIGTERM"))
-    while try await server.stats().activeSubscribers > 0 { await Task.yield() }
+    try await eventually { try await server.stats().activeSubscribers == 0 }
     if live == "ws" { try await server.expectOneGoodbye() }
   }
 
   @Test func `the server learns that the subscription is over at the end of --count, too`() async throws {
     let server = try await BFFServer.start()
     let child = try Moments.start(arguments(server, ["--user", "1", "--json", "--count", "2"]))
-    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    try await eventually { try await server.stats().activeSubscribers != 0 }
     try await like("m1-1", by: "4", server)
     try await child.waitForEnd().expectSuccess()
     try await server.expectOneGoodbye()
@@ -257,7 +257,7 @@ import Testing
 extension BFFServer {
   /// Checks that a client has completed its one operation, and closed its one WebSocket with 1000.
   fileprivate func expectOneGoodbye() async throws {
-    while try await stats().closes.isEmpty { await Task.yield() }
+    try await eventually { try await !self.stats().closes.isEmpty }
     let stats = try await stats()
     #expect(stats.completes == 1)
     #expect(stats.closes == ["1000": 1])

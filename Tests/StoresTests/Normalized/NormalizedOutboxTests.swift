@@ -54,7 +54,7 @@ import Testing
     let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
     try await shown.wait { $0.last == "1 waits OPEN optimistic" }
     let requests = world.server.requests
-    while requests.value.count < 2 { await Task.yield() }
+    try await eventually { requests.value.count >= 2 }
     #expect(world.server.last.document.contains("__typename"))
     world.server.last.data(renamed("1", "sent"))
     try await submission.waitForCompletion()
@@ -71,7 +71,7 @@ import Testing
     try await first.request(GetIssue("1"), issue("1", "a"))
     let waiting = try outbox(first)
     let submission = Recorder(waiting.submit(Rename(id: "1", title: "waits")))
-    while first.server.count < 2 { await Task.yield() }
+    try await first.server.wait(for: 2)
     first.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
     try await submission.waitForEnd()
     await waiting.close()
@@ -87,7 +87,7 @@ import Testing
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 waits CLOSED optimistic")
 
     async let report = outbox.flush(evenDuringPause: true)
-    while world.server.count < 2 { await Task.yield() }
+    try await world.server.wait(for: 2)
     world.server.last.data(renamed("1", "sent"))
     #expect(await report.sent.count == 1)
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent CLOSED memory")
@@ -100,7 +100,7 @@ import Testing
     let outbox = try outbox(world)
     show(outbox, in: world)
     let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
-    while world.server.count < 1 { await Task.yield() }
+    try await world.server.wait(for: 1)
     world.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
     try await submission.waitForEnd()
     for _ in 0..<2 {
@@ -110,7 +110,7 @@ import Testing
     }
     let count = world.server.count
     async let report = outbox.flush(evenDuringPause: true)
-    while world.server.count == count { await Task.yield() }
+    try await eventually { world.server.count != count }
     world.server.last.data(renamed("1", "sent"))
     #expect(await report.sent.count == 1)
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent OPEN memory")
@@ -134,7 +134,7 @@ import Testing
         optimisticResponse: ["rename": ["id": .string(rename.id), "title": .string(rename.title)]])
     }
     let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
-    while world.server.count < 1 { await Task.yield() }
+    try await world.server.wait(for: 1)
     world.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
     try await submission.waitForEnd()
     try await world.request(GetIssue("1"), issue("1", "a"))
@@ -152,7 +152,7 @@ import Testing
     let outbox = try outbox(world)
     show(outbox, in: world)
     let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
-    while world.server.count < 1 { await Task.yield() }
+    try await world.server.wait(for: 1)
     world.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
     try await submission.waitForEnd()
     let entity = EntityID("Issue", id: "1")
@@ -180,7 +180,7 @@ import Testing
     let outbox = try outbox(world)
     show(outbox, in: world)
     let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
-    while world.server.count < 2 { await Task.yield() }
+    try await world.server.wait(for: 2)
     world.server.last.answer(#"{"errors": [{"message": "No."}]}"#)
     try await submission.waitForEnd()
     await outbox.close()
@@ -203,8 +203,8 @@ import Testing
     let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
     try await isCalled.wait { $0 }
     // What was shown of it before that is removed.
-    while world.store.peek(GetIssue("1"))?.brief != "1 a OPEN memory" { await Task.yield() }
-    while world.server.count < 1 { await Task.yield() }
+    try await eventually { world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory" }
+    try await world.server.wait(for: 1)
     world.server.last.data(renamed("1", "sent"))
     try await submission.waitForCompletion()
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent OPEN memory")
@@ -219,10 +219,10 @@ import Testing
       .of(RenameIssue(rename.id, rename.title), optimisticResponse: ["rename": ["id": "1", "title": "waits"]])
     }
     let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
-    while world.store.peek(GetIssue("1"))?.brief != "1 waits OPEN optimistic" { await Task.yield() }
+    try await eventually { world.store.peek(GetIssue("1"))?.brief == "1 waits OPEN optimistic" }
     showing.dispose()
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
-    while world.server.count < 2 { await Task.yield() }
+    try await world.server.wait(for: 2)
     world.server.last.fail()
     try await submission.waitForEnd()
     await outbox.close()
@@ -240,12 +240,12 @@ import Testing
       }
     }
     let submissions = (2..<7).map { Recorder(outbox.submit(Rename(id: "\($0)", title: "w"))) }
-    while world.store.peek(GetIssuesWithIDs())?.value?.issues.count != 6 { await Task.yield() }
+    try await eventually { world.store.peek(GetIssuesWithIDs())?.value?.issues.count == 6 }
     let before = calls.value
     showing.dispose()
     #expect(world.store.peek(GetIssuesWithIDs())?.brief == "1:a memory")
     #expect(calls.value == before)
-    while world.server.count < 2 { await Task.yield() }
+    try await world.server.wait(for: 2)
     world.server.last.fail()
     await outbox.close()
     _ = submissions

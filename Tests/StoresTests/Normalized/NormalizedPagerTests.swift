@@ -2,6 +2,7 @@ import GraphQLClient
 import StoresTestSupport
 import Streams
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import Stores
@@ -109,10 +110,10 @@ import Testing
     let before = try NormalizedWorld(in: folder.url, schema: schema)
     let pager = pager(of: before)
     before.server.last.data(page([], hasNext: true, reaching: "c1"))
-    while pager.state.isLoading { await Task.yield() }
+    try await eventually { !pager.state.isLoading }
     #expect(pager.state.brief == ">")
     let loading = Task { await pager.loadedMore() }
-    while before.server.count < 2 { await Task.yield() }
+    try await before.server.wait(for: 2)
     #expect(before.server.last["variables"]?["after"] == "c1")
     before.server.last.data(page([], hasNext: true, hasPrevious: true, reaching: "c2"))
     #expect(await loading.value.brief == ">")
@@ -121,7 +122,7 @@ import Testing
     let later = self.pager(of: world)
     #expect(later.state.brief == ">")
     let more = Task { await later.loadedMore() }
-    while world.server.count < 1 { await Task.yield() }
+    try await world.server.wait(for: 1)
     #expect(world.server.last["variables"]?["after"] == "c2")
     world.server.last.data(page([3], hasPrevious: true))
     #expect(await more.value.brief == "t3")

@@ -201,7 +201,7 @@ import Testing
     await first?.save("hidden", for: "k")
     let read = Recorder(try #require(first).get("l", .networkOnly))
     server[0].fail(RequestError(.httpStatus, "", status: 401))
-    while read.error.value == nil { await Task.yield() }
+    try await eventually { read.error.value != nil }
     #expect(
       folder.files.contains { $0.hasSuffix("/refused") }, "A reader gets the refusal when the next process has it")
     first = nil

@@ -31,7 +31,7 @@ import Testing
     let stalled = store.get("other", .networkOnly).subscribe(onError: { _ in gate.wait() })
     // It returns when the reader does, whom it has called.
     async let signOut: Void = store.signOut()
-    while truth.read("k") != nil { await Task.yield() }
+    try await eventually { truth.read("k") == nil }
     gate.signal()
     try await signOut
     stalled.dispose()
@@ -60,7 +60,7 @@ import Testing
       store.stream(key, .cacheOnly).subscribe(onNext: { if $0.isStale { gate.wait() } })
     }
     Thread.detachNewThread { store.invalidateAll() }
-    while !keys.allSatisfy({ truth.read($0)?.isInvalidated == true }) { await Task.yield() }
+    try await eventually { keys.allSatisfy { truth.read($0)?.isInvalidated == true } }
     for _ in stalled { gate.signal() }
     for watcher in stalled { watcher.dispose() }
   }

@@ -250,7 +250,7 @@ struct PersistedQueryTests {
     client.graphQL.wire = .persistedQueries()
     client.timeouts.total = .seconds(5)
     let failure = Task { [client] in await GetThing().post(on: client).failure }
-    while transport.requests.count < 2 || scheduler.pendingCount == 0 { await Task.yield() }
+    try await eventually { transport.requests.count >= 2 && scheduler.pendingCount > 0 }
     #expect(transport.requests[1].timeouts.total.map { $0 <= .seconds(5) && $0 > .seconds(4) } == true)
     scheduler.advance(by: .seconds(5))
     #expect(await failure.value?.kind == .timedOut)

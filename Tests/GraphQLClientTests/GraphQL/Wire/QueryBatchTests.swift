@@ -431,7 +431,7 @@ struct QueryBatchTests {
     let client = try client(middlewares: [AuthMiddleware(tokens, challenge: .graphQL)])
     for id in 1...2 { outcomes.send(Get(id), on: client) }
     scheduler.advance(by: .milliseconds(10))
-    while outcomes.values.count < 2 { await Task.yield() }
+    try await eventually { outcomes.values.count >= 2 }
     #expect(outcomes.values == [1: 1, 2: 2])
     #expect(
       transport.requests.compactMap { $0.headers["Authorization"] } == ["Bearer old", "Bearer old", "Bearer new"])
