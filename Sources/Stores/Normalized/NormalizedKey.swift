@@ -5,6 +5,7 @@ import StrictJSON
 import SystemBase
 
 /// What a normalised store reads as one: an operation with its variables, or a fragment for one entity.
+@usableFromInline
 struct NormalizedKey: Hashable, Sendable {
   let source: any NormalizedSource
   let name: String
@@ -70,12 +71,12 @@ struct NormalizedKey: Hashable, Sendable {
 
   private struct NoVariables: Hashable, Sendable {}
 
-  static func == (left: NormalizedKey, right: NormalizedKey) -> Bool {
+  @usableFromInline static func == (left: NormalizedKey, right: NormalizedKey) -> Bool {
     left.hash == right.hash && left.identity == right.identity && left.name == right.name
       && left.entity == right.entity && left.variables.isEqual(to: right.variables)
   }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+  @usableFromInline func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
   /// What tells it apart from others, also in other processes; `nil` if its variables cannot be encoded.
   func digest(by encoder: any BodyEncoder) -> UInt128? {
@@ -90,16 +91,17 @@ struct NormalizedKey: Hashable, Sendable {
 
 /// What the records have for a key, decoded: the value that a normalised store's `Store` keeps. A class, since it is passed
 /// on many times.
+@usableFromInline
 final class NormalizedValue: Sendable {
-  let value: any Sendable
+  @usableFromInline let value: any Sendable
   /// Grows with each read of the key that gave something else than the one before.
   let number: UInt64
   /// The JSON that it was decoded from.
   let json: [UInt8]
   /// Whether an optimistic change shows in it.
-  let isOptimistic: Bool
+  @usableFromInline let isOptimistic: Bool
   /// Whether null stands for what is missing.
-  let isPartial: Bool
+  @usableFromInline let isPartial: Bool
   /// Keeps the key's dependencies for as long as somebody keeps a value.
   let lease: ReadLease?
 
