@@ -117,6 +117,8 @@ final class RecordJournal: Sendable {
   /// Takes what others have added, below what is not written yet.
   func receive() throws {
     let (received, error) = try state.withLockUnchecked { state -> (NormalizedRecords.Received?, (any Error)?) in
+      // What has changed here until now comes after what is read now, in the journal and so in memory.
+      takeChanges(&state)
       // What is to be removed is not taken.
       guard state.isOpen, !state.mustRemove else { return (nil, nil) }
       let tail = try storage.read(after: state.position)
@@ -218,9 +220,13 @@ final class RecordJournal: Sendable {
   private func tryToWrite() throws -> Bool {
     try state.withLockUnchecked { state in
       guard state.isOpen else { return true }
-      let (changes, all) = take(&state)
+      takeChanges(&state)
+      let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
+      let isChanged = !state.unwritten.isEmpty || state.lacksChanges
+      let replaces = state.mustReplace || state.mustRemove || isLong
+      let all = isChanged && replaces ? records.withLockUnchecked { $0.encoded() } : nil
       do {
-        if changes.isReset || state.mustRemove { try remove(&state) }
+        if state.mustRemove { try remove(&state) }
         if all == nil, state.unwritten.isEmpty { return true }
         guard try write(all ?? state.unwritten, replaces: all != nil, &state) else { return false }
         (state.unwritten, state.removesSomething, state.lacksChanges) = ([], false, false)
@@ -238,18 +244,14 @@ final class RecordJournal: Sendable {
     }
   }
 
-  /// Takes what has changed, and all that there is, if something has, and all is to be written.
-  private func take(_ state: inout State) -> (RecordLog.Changes, all: [UInt8]?) {
-    let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
-    return records.withLockUnchecked { records in
-      let changes = records.takeLog()
-      if changes.isReset { (state.unwritten, state.removesSomething, state.lacksChanges) = ([], false, false) }
-      state.unwritten += changes.bytes
-      state.removesSomething = state.removesSomething || changes.isRemoval
-      let isChanged = !state.unwritten.isEmpty || state.lacksChanges
-      let replaces = state.mustReplace || state.lacksChanges || changes.isReset || isLong
-      return (changes, isChanged && replaces ? records.encoded() : nil)
+  /// Takes what has changed from the records.
+  private func takeChanges(_ state: inout State) {
+    let changes = records.withLockUnchecked { $0.takeLog() }
+    if changes.isReset {
+      (state.unwritten, state.removesSomething, state.lacksChanges, state.mustRemove) = ([], false, false, true)
     }
+    state.unwritten += changes.bytes
+    state.removesSomething = state.removesSomething || changes.isRemoval
   }
 
   private func write(_ bytes: [UInt8], replaces: Bool, _ state: inout State) throws -> Bool {

@@ -169,6 +169,22 @@ import Testing
     }
   }
 
+  @Test func `what has changed and is still to be written stays above what others have written before it`() async throws
+  {
+    let (first, second) = (try process(isDeaf: true), try process(isDeaf: true))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    #expect(second.store.peek(GetIssue("1"))?.value?.issue?.title == "a")
+    try await first.request(GetIssue("1"), issue("1", "b", "MERGED"))
+    let edits = NormalizedEdits(second.store, nil, isOptimistic: false)
+    try edits.update(GetIssue("1")) { $0.issue?.title = "c" }
+    try second.store.journal?.receive()
+    try await second.store.flush()
+    try first.store.journal?.receive()
+    for world in [first, second, try process()] {
+      #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 c MERGED")
+    }
+  }
+
   @Test func `N16: after one process has removed everything, the others show nothing of it`() async throws {
     let (first, second) = (try process(), try process())
     try await first.request(GetIssue("1"), issue("1", "a"))
