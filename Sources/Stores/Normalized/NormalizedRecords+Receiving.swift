@@ -61,16 +61,10 @@ extension NormalizedRecords {
     if notes.operations.isEmpty { return }
     // The last of several counts.
     let latest = notes.operations.reduce(into: [:]) { $0[$1.digest] = $1 }
-    var found: [UInt128: [NormalizedKey]] = [:]
-    for operation in latest.values {
-      log?.restore(operation)
-      found[operation.digest] = log?.key(operation.digest).map { [$0] } ?? []
-    }
-    for (digest, key) in reads.digests(by: { [log] in log?.digest(of: $0.operation) }) {
-      if found[digest]?.contains(key) == false { found[digest]?.append(key) }
-    }
-    for operation in latest.values {
-      for key in found[operation.digest] ?? [] {
+    for operation in latest.values where log?.restore(operation) == true {
+      var keys = reads.keys(of: operation.digest) { [log] in log?.digest(of: $0.operation) }
+      if let noted = log?.key(operation.digest), !keys.contains(noted) { keys.append(noted) }
+      for key in keys {
         var known = known(of: key)
         known.writtenAt = operation.writtenAt
         known.invalidatedAt = operation.isInvalidated ? known.invalidatedAt ?? next() : nil

@@ -101,6 +101,41 @@ import Testing
     for world in [first, second, try process()] { #expect(world.store.peek(GetIssue("1"))?.isStale == false) }
   }
 
+  @Test func `a journal that is replaced tells watchers nothing that they know`() async throws {
+    let (first, second, _) = try await two()
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    #expect(watcher.brief() == ["1 a OPEN memory"])
+    let long = String(repeating: "x", count: 100_000)
+    for number in 0..<5 { try await first.request(GetIssue("2"), issue("2", "\(number)" + long)) }
+    #expect(records.entries.count < 5)
+    try second.store.journal?.receive()
+    #expect(second.store.peek(GetIssue("2"))?.value?.issue?.title == "4" + long)
+    #expect(watcher.brief() == [])
+  }
+
+  @Test func `what another process says of an operation costs nothing for each of the others that are watched`()
+    async throws
+  {
+    func cost(watching count: Int) async throws -> Duration {
+      let records = SharedRecords()
+      let first = try NormalizedWorld(sharing: records.opened())
+      let storage = records.opened()
+      storage.setDeaf(true)
+      let second = try NormalizedWorld(sharing: storage)
+      let watching = (0..<count).map { second.store.stream(GetIssue("\($0)"), .cacheOnly).subscribe(onNext: { _ in }) }
+      defer { for watcher in watching { watcher.dispose() } }
+      var least = Duration.seconds(60)
+      for number in 0..<20 {
+        try await first.request(GetIssue("new"), issue("new", "\(number)"))
+        for world in [first, second] { world.time.advance(by: .seconds(1)) }
+        least = min(least, try ContinuousClock().measure { try second.store.journal?.receive() })
+      }
+      return least
+    }
+    let (few, many) = (try await cost(watching: 10), try await cost(watching: 5_000))
+    #expect(many < few * 5 + .milliseconds(1))
+  }
+
   // MARK: A storage that fails
 
   @Test(arguments: [false, true])
