@@ -42,7 +42,7 @@ final class RecordJournal: Sendable {
     mutating func noteOwn(_ entry: RecordEntry) {
       let hash = attempts.contains { $0.position == entry.position } ? entry.bytes.hashValue : 0
       guard let attempt = attempts.last(where: { $0.position == entry.position && $0.hash == hash }) else { return }
-      unwritten.removeFirst(attempt.count)
+      unwritten.removeFirst(min(attempt.count, unwritten.count))
       if attempt.isAll { lacksChanges = false }
       removesSomething = removesSomething && (lacksChanges || !unwritten.isEmpty)
     }

@@ -166,6 +166,16 @@ import Testing
     #expect(try process().store.peek(GetIssue("2"))?.value?.issue?.title == "d")
   }
 
+  @Test func `a storage that gives entries twice ends nothing`() async throws {
+    let (first, second, storage) = try await two()
+    storage.loseAnswers(1)
+    try await second.request(GetIssue("1"), issue("1", "b"))
+    try await first.request(GetIssue("1"), issue("1", "c"))
+    storage.onRead { $0.entries += $0.entries }
+    try second.store.journal?.receive()
+    #expect(second.title == "c")
+  }
+
   // MARK: Damage
 
   @Test func `damage that is found later is reported once, and replaced with the next change`() async throws {
