@@ -40,13 +40,27 @@ package struct SharedRecords: Sendable {
   package final class Opened: RecordStorage {
     private let server: Server
     private let isDeaf = Locked(false)
+    private let onRead = Locked<(@Sendable (inout RecordTail) -> Void)?>(nil)
+    private let lostAnswers = Locked(0)
 
     fileprivate init(server: Server) { self.server = server }
 
     /// Sets whether it hears nothing of what others do.
     package func setDeaf(_ isDeaf: Bool) { self.isDeaf.withLock { $0 = isDeaf } }
 
+    /// Sets what happens to all that is read, before it is given.
+    package func onRead(_ action: @escaping @Sendable (inout RecordTail) -> Void) { onRead.withLock { $0 = action } }
+
+    /// Changes that are still to be made, and fail nevertheless.
+    package func loseAnswers(_ count: Int) { lostAnswers.withLock { $0 = count } }
+
     package func read(after position: RecordPosition?) throws -> RecordTail {
+      var tail = try tail(after: position)
+      onRead.withLock { $0 }?(&tail)
+      return tail
+    }
+
+    private func tail(after position: RecordPosition?) throws -> RecordTail {
       try server.call { entries in
         let known = entries.firstIndex { $0.position == position }
         let isNext = position.map { entries.first?.position == $0.next } == true
@@ -75,6 +89,12 @@ package struct SharedRecords: Sendable {
         return true
       }
       if isDone { server.changes.onNext(ObjectIdentifier(self)) }
+      try lostAnswers.withLock { count in
+        if count > 0 {
+          count -= 1
+          throw IsAway()
+        }
+      }
       return isDone
     }
 

@@ -13,32 +13,38 @@ extension NormalizedRecords {
   }
 
   /// Takes what others have written, as what the server has said just now: older requests that are in progress settle
-  /// below it.
+  /// below it. Nothing that follows what cannot be read is taken.
   /// - Parameters:
   ///   - areAll: Whether the entries are all that there is, since some are lost that came between.
   ///   - own: What this process writes after it.
   mutating func receive(
     _ entries: [ArraySlice<UInt8>], areAll: Bool, then own: ArraySlice<UInt8>
-  ) throws(UnreadableRecords) -> Received {
+  ) -> (Received, UnreadableRecords?) {
+    if areAll, let failure = failure(toRead: entries) { return (Received(), failure) }
     let change = begin()
     let level = level(of: change)
-    var (notes, receipt) = (RecordNotes(), RecordReceipt(layer: level))
+    var (notes, known, receipt) = (RecordNotes(), RecordNotes(), RecordReceipt(layer: level))
     if areAll { receipt.changes += cache.removeAll(in: level) }
     defer { reads.tellDates(of: receipt.dated, in: cache) }
-    var received = Received()
+    var (received, failure) = (Received(), UnreadableRecords?.none)
     do throws(UnreadableRecords) {
       for entry in entries { try cache.receive(entry, &notes, &receipt) }
-      // What it says of operations is known here already.
-      var known = RecordNotes()
-      try cache.receive(own, &known, &receipt)
-    } catch {
-      finish(receipt, by: change, in: level)
-      throw error
-    }
+    } catch { failure = error }
+    do throws(UnreadableRecords) { try cache.receive(own, &known, &receipt) } catch { failure = failure ?? error }
     received.changes = finish(receipt, by: change, in: level)
     if let beginning = notes.beginning, beginning < emptyAt { (emptyAt, cache.dates.earliest) = (beginning, beginning) }
+    // What it says of operations is known here already.
+    let ownDigests = Set(known.operations.map(\.digest))
+    notes.operations.removeAll { ownDigests.contains($0.digest) }
     take(notes, &received)
-    return received
+    return (received, failure)
+  }
+
+  /// Why entries that are all that there is cannot be read; then what is here stays.
+  private func failure(toRead entries: [ArraySlice<UInt8>]) -> UnreadableRecords? {
+    var cache = RecordCache(cache.schema, RecordDates(cache.dates.staleTimes))
+    do throws(UnreadableRecords) { for entry in entries { _ = try cache.decode(entry) } } catch { return error }
+    return nil
   }
 
   @discardableResult
@@ -53,16 +59,12 @@ extension NormalizedRecords {
 
   private mutating func take(_ notes: RecordNotes, _ received: inout Received) {
     if notes.operations.isEmpty { return }
-    var found: [UInt128: [NormalizedKey]] = [:]
-    for operation in notes.operations {
-      log?.restore(operation)
-      found[operation.digest] = log?.key(operation.digest).map { [$0] } ?? []
-    }
-    for (digest, key) in reads.digests(by: { [log] in log?.digest(of: $0.operation) }) {
-      if found[digest]?.contains(key) == false { found[digest]?.append(key) }
-    }
-    for operation in notes.operations {
-      for key in found[operation.digest] ?? [] {
+    // The last of several counts.
+    let latest = notes.operations.reduce(into: [:]) { $0[$1.digest] = $1 }
+    for operation in latest.values where log?.restore(operation) == true {
+      var keys = reads.keys(of: operation.digest) { [log] in log?.digest(of: $0.operation) }
+      if let noted = log?.key(operation.digest), !keys.contains(noted) { keys.append(noted) }
+      for key in keys {
         var known = known(of: key)
         known.writtenAt = operation.writtenAt
         known.invalidatedAt = operation.isInvalidated ? known.invalidatedAt ?? next() : nil
@@ -72,17 +74,21 @@ extension NormalizedRecords {
     }
   }
 
-  /// Takes what others have written after they, or somebody else, had removed everything.
-  mutating func receiveOther(_ entries: [ArraySlice<UInt8>], now: StoreTime) throws(UnreadableRecords) -> Received {
+  /// Takes what others have written after they, or somebody else, had removed everything; of what cannot be read, what
+  /// comes before it.
+  mutating func receiveOther(_ entries: [ArraySlice<UInt8>], now: StoreTime) -> (Received, UnreadableRecords?) {
     log?.forget()
     removeAll(now)
     defer { reads.readAll(of: &cache, epoch) }
-    for entry in entries {
-      let notes = try cache.decode(entry)
-      emptyAt = notes.beginning ?? emptyAt
-      for operation in notes.operations { log?.restore(operation) }
-    }
+    var failure: UnreadableRecords?
+    do throws(UnreadableRecords) {
+      for entry in entries {
+        let notes = try cache.decode(entry)
+        emptyAt = notes.beginning ?? emptyAt
+        for operation in notes.operations { log?.restore(operation) }
+      }
+    } catch { failure = error }
     cache.dates.earliest = emptyAt
-    return Received(isRemoval: true)
+    return (Received(isRemoval: true), failure)
   }
 }

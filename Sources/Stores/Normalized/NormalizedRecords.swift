@@ -493,7 +493,7 @@ struct NormalizedRecords: Sendable {
         for operation in notes.operations { log?.restore(operation) }
       }
     } catch {
-      log?.reset()
+      log?.forget()
       return false
     }
     restored.touched = []

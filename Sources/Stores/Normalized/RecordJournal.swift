@@ -31,6 +31,30 @@ final class RecordJournal: Sendable {
     var removesSomething = false
     /// Whether more than that is not written: then all has to be.
     var lacksChanges = false
+    /// Entries that the storage has failed to write, and may have nevertheless.
+    var attempts: [Attempt] = []
+
+    /// Forgets what is not written.
+    mutating func dropChanges() { (unwritten, removesSomething, lacksChanges, attempts) = ([], false, false, []) }
+
+    /// Forgets as much of what is not written as is in an entry, if it was written nevertheless: on top of what others have
+    /// added since, it would undo that.
+    mutating func noteOwn(_ entry: RecordEntry) {
+      let hash = attempts.contains { $0.position == entry.position } ? entry.bytes.hashValue : 0
+      guard let attempt = attempts.last(where: { $0.position == entry.position && $0.hash == hash }) else { return }
+      unwritten.removeFirst(min(attempt.count, unwritten.count))
+      if attempt.isAll { lacksChanges = false }
+      removesSomething = removesSomething && (lacksChanges || !unwritten.isEmpty)
+    }
+  }
+
+  /// An entry that the storage has failed to write.
+  private struct Attempt {
+    let position: RecordPosition
+    let hash: Int
+    /// How many of the bytes that are not written it has.
+    let count: Int
+    let isAll: Bool
   }
 
   private let storage: any RecordStorage
@@ -117,47 +141,59 @@ final class RecordJournal: Sendable {
   /// Takes what others have added, below what is not written yet.
   func receive() throws {
     let (received, error) = try state.withLockUnchecked { state -> (NormalizedRecords.Received?, (any Error)?) in
-      // What has changed here until now comes after what is read now, in the journal and so in memory.
-      takeChanges(&state)
       // What is to be removed is not taken.
       guard state.isOpen, !state.mustRemove else { return (nil, nil) }
-      let tail = try storage.read(after: state.position)
-      do {
-        return (try receive(tail, &state), nil)
-      } catch let error as UnreadableRecords {
-        if error.hasOtherKeys {
-          end(&state)
-          return (nil, NormalizedStorageError.otherKeys)
-        }
-        // What this process has takes the place of what nobody can read.
-        (state.position, state.mustReplace, state.lacksChanges) = (tail.last, true, true)
-        return (nil, NormalizedStorageError.damaged(lostBytes: tail.entries.reduce(0) { $0 + $1.bytes.count }))
-      }
+      return receive(try storage.read(after: state.position), &state)
     }
     if let received { onReceived.withLock { $0 }?(received) }
     if let error { configuration.onStorageError(error) }
   }
 
-  private func receive(_ tail: RecordTail, _ state: inout State) throws -> NormalizedRecords.Received? {
-    if tail.last == state.position { return nil }
+  private func receive(_ tail: RecordTail, _ state: inout State) -> (NormalizedRecords.Received?, (any Error)?) {
+    let damage = tail.lostBytes > 0 ? NormalizedStorageError.damaged(lostBytes: tail.lostBytes) : nil
+    if tail.last == state.position {
+      if damage == nil || state.mustReplace { return (nil, nil) }
+      state.mustReplace = true
+      return (nil, damage)
+    }
+    if tail.last == nil, damage != nil {
+      // Nothing can be read, and so nothing says that others have removed everything.
+      (state.position, state.mustReplace, state.lacksChanges) = (nil, true, true)
+      return (nil, damage)
+    }
     let known = state.position
     let isSameJournal = known == nil || known?.journal == tail.last?.journal
     let isNext = known == nil || tail.entries.first?.position == known?.next
-    let entries = tail.entries.map { $0.bytes[...] }
-    // What began before a removal of everything goes with that.
-    if !isSameJournal { (state.unwritten, state.removesSomething, state.lacksChanges) = ([], false, false) }
-    let (own, now) = (state.unwritten[...], configuration.clock.now)
-    let received = try records.withLockUnchecked { records in
-      isSameJournal
-        ? try records.receive(entries, areAll: !isNext, then: own)
-        : try records.receiveOther(entries, now: now)
+    let (entries, now) = (tail.entries.map { $0.bytes[...] }, configuration.clock.now)
+    let result = records.withLockUnchecked { records -> (NormalizedRecords.Received, UnreadableRecords?)? in
+      // What has changed since the last write comes after what was read.
+      takeChanges(of: &records, &state)
+      if state.mustRemove { return nil }
+      // What began before a removal of everything goes with that.
+      if !isSameJournal {
+        state.dropChanges()
+        return records.receiveOther(entries, now: now)
+      }
+      for entry in tail.entries { state.noteOwn(entry) }
+      return records.receive(entries, areAll: !isNext, then: state.unwritten[...])
+    }
+    guard let (received, failure) = result else { return (nil, nil) }
+    state.attempts = []
+    state.position = tail.last
+    if failure?.hasOtherKeys == true {
+      end(&state)
+      return (received, NormalizedStorageError.otherKeys)
     }
     let sizes = tail.entries.map(\.bytes.count)
     state.size = (isNext ? state.size : 0) + sizes.reduce(0, +)
     if !isNext || known == nil { state.firstSize = sizes.first ?? 0 }
-    state.position = tail.last
-    state.mustReplace = tail.last == nil || state.lacksChanges
-    return received
+    if failure != nil {
+      // What this process has takes the place of what nobody can read.
+      (state.mustReplace, state.lacksChanges) = (true, true)
+      return (received, NormalizedStorageError.damaged(lostBytes: tail.lostBytes + sizes.reduce(0, +)))
+    }
+    state.mustReplace = tail.last == nil || state.lacksChanges || damage != nil
+    return (received, damage)
   }
 
   // MARK: Writing
@@ -219,17 +255,17 @@ final class RecordJournal: Sendable {
   /// Returns whether nothing is left to be written; it is if others have added something.
   private func tryToWrite() throws -> Bool {
     try state.withLockUnchecked { state in
-      guard state.isOpen else { return true }
-      takeChanges(&state)
-      let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
-      let isChanged = !state.unwritten.isEmpty || state.lacksChanges
-      let replaces = state.mustReplace || state.mustRemove || isLong
-      let all = isChanged && replaces ? records.withLockUnchecked { $0.encoded() } : nil
+      guard state.isOpen else {
+        // Nobody writes it any more.
+        _ = records.withLockUnchecked { $0.takeLog() }
+        return true
+      }
+      let all = take(&state)
       do {
         if state.mustRemove { try remove(&state) }
         if all == nil, state.unwritten.isEmpty { return true }
         guard try write(all ?? state.unwritten, replaces: all != nil, &state) else { return false }
-        (state.unwritten, state.removesSomething, state.lacksChanges) = ([], false, false)
+        state.dropChanges()
         return true
       } catch {
         state.mustReplace = true
@@ -238,17 +274,27 @@ final class RecordJournal: Sendable {
           state.lacksChanges = true
           try? remove(&state)
         }
-        if state.unwritten.count > Self.limit { (state.unwritten, state.lacksChanges) = ([], true) }
+        if state.unwritten.count > Self.limit { (state.unwritten, state.attempts, state.lacksChanges) = ([], [], true) }
         throw error
       }
     }
   }
 
-  /// Takes what has changed from the records.
-  private func takeChanges(_ state: inout State) {
-    let changes = records.withLockUnchecked { $0.takeLog() }
+  /// Takes what has changed, and returns all that there is, if something has, and all is to be written.
+  private func take(_ state: inout State) -> [UInt8]? {
+    records.withLockUnchecked { records in
+      takeChanges(of: &records, &state)
+      let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
+      let isChanged = !state.unwritten.isEmpty || state.lacksChanges
+      return isChanged && (state.mustReplace || state.lacksChanges || isLong) ? records.encoded() : nil
+    }
+  }
+
+  private func takeChanges(of records: inout NormalizedRecords, _ state: inout State) {
+    let changes = records.takeLog()
     if changes.isReset {
-      (state.unwritten, state.removesSomething, state.lacksChanges, state.mustRemove) = ([], false, false, true)
+      state.dropChanges()
+      (state.mustRemove, state.mustReplace) = (true, true)
     }
     state.unwritten += changes.bytes
     state.removesSomething = state.removesSomething || changes.isRemoval
@@ -260,14 +306,25 @@ final class RecordJournal: Sendable {
     }
     let place = state.position?.next ?? RecordPosition(journal: .random(in: .min ... .max), number: 0)
     let entry = RecordEntry(place, bytes)
+    do { return try write(entry, replaces: replaces, &state) } catch {
+      if state.attempts.count < Self.attempts {
+        state.attempts.append(
+          Attempt(position: place, hash: bytes.hashValue, count: state.unwritten.count, isAll: replaces))
+      }
+      throw error
+    }
+  }
+
+  private func write(_ entry: RecordEntry, replaces: Bool, _ state: inout State) throws -> Bool {
+    let count = entry.bytes.count
     if !replaces, let position = state.position {
       guard try storage.append(entry, after: position) else { return false }
-      state.size += bytes.count
+      state.size += count
     } else {
       guard try storage.replaceAll(with: entry, after: state.position) else { return false }
-      (state.size, state.firstSize, state.mustReplace) = (bytes.count, bytes.count, false)
+      (state.size, state.firstSize, state.mustReplace) = (count, count, false)
     }
-    state.position = place
+    state.position = entry.position
     return true
   }
 

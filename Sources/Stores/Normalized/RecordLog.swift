@@ -76,9 +76,13 @@ struct RecordLog: Sendable {
   /// What tells a key from others, also in other processes.
   func digest(of key: NormalizedKey) -> UInt128? { digest(key) }
 
-  mutating func restore(_ operation: (digest: UInt128, writtenAt: StoreTime, isInvalidated: Bool)) {
+  /// Takes what others say of an operation; returns whether that is news.
+  @discardableResult
+  mutating func restore(_ operation: (digest: UInt128, writtenAt: StoreTime, isInvalidated: Bool)) -> Bool {
     let kept = Operation(writtenAt: operation.writtenAt, isInvalidated: operation.isInvalidated)
+    if operations.peek(operation.digest) == kept { return false }
     _ = operations.write(kept, for: operation.digest, cost: 1)
+    return true
   }
 
   /// What has changed since this was asked last.

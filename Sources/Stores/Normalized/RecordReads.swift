@@ -49,6 +49,9 @@ struct RecordReads: Sendable {
   private var index = WatchIndex()
   private var watches: [UInt64: Watch] = [:]
   private var ids: [NormalizedKey: UInt64] = [:]
+  /// The watches by their operations, but for those of which nobody has asked for it yet.
+  private var operations: [UInt128: Set<UInt64>] = [:]
+  private var undigested: Set<UInt64> = []
   private let ended = Locked<[UInt64]>([])
   private var optimisticWatches: Set<UInt64> = []
   /// Whether an optimistic layer has ended, or was made again, since these were read: they may be what they were, but no
@@ -77,6 +80,7 @@ struct RecordReads: Sendable {
     let id = next()
     watches[id] = Watch(key: key, plan: try plan())
     ids[key] = id
+    undigested.insert(id)
     guard let reading = try read(id, of: &cache, epoch) else { throw RecordError.noEntity }
     return reading
   }
@@ -171,15 +175,15 @@ struct RecordReads: Sendable {
     index.touched(by: changes).compactMap { watches[$0]?.key }
   }
 
-  /// What tells the operations of all keys apart that are read.
-  mutating func digests(by digest: (NormalizedKey) -> UInt128?) -> [(digest: UInt128, key: NormalizedKey)] {
+  /// The keys of an operation that are read, in all their forms.
+  mutating func keys(of operation: UInt128, by digest: (NormalizedKey) -> UInt128?) -> [NormalizedKey] {
     forgetEnded()
-    return watches.keys.compactMap { id in
-      guard let watch = watches[id] else { return nil }
-      let known = watch.digest ?? digest(watch.key)
-      if watch.digest == nil { watches[id]?.digest = known }
-      return known.map { ($0, watch.key) }
+    for id in exchange(&undigested, with: []) {
+      guard let known = watches[id].flatMap({ digest($0.key) }) else { continue }
+      watches[id]?.digest = known
+      operations[known, default: []].insert(id)
     }
+    return (operations[operation] ?? []).sorted().compactMap { watches[$0]?.key }
   }
 
   /// Reads again what changes have touched; those keys alone whose response is another one now, and that are watched.
@@ -221,7 +225,12 @@ struct RecordReads: Sendable {
     for id in ended.withLock({ exchange(&$0, with: []) }) where watches[id]?.lease == nil {
       index.unwatch(id)
       optimisticWatches.remove(id)
-      if let watch = watches.removeValue(forKey: id) { ids[watch.key] = nil }
+      undigested.remove(id)
+      guard let watch = watches.removeValue(forKey: id) else { continue }
+      ids[watch.key] = nil
+      guard let operation = watch.digest else { continue }
+      operations[operation]?.remove(id)
+      if operations[operation]?.isEmpty == true { operations[operation] = nil }
     }
   }
 }

@@ -18,14 +18,16 @@ public protocol RecordStorage: Sendable {
   /// one.
   func read(after position: RecordPosition?) throws -> RecordTail
 
-  /// Adds an entry to the end, if the last one has this position; returns whether it did. It must last when this returns.
+  /// Adds an entry to the end, if the last one has this position; returns whether it did. It must last when this returns. If
+  /// it throws, the entry may be there nevertheless: a store finds out when it reads.
   func append(_ entry: RecordEntry, after position: RecordPosition) throws -> Bool
 
   /// Replaces all entries by one, in one step, if the last one has this position, or if there are none and it is `nil`;
   /// returns whether it did.
   func replaceAll(with entry: RecordEntry, after position: RecordPosition?) throws -> Bool
 
-  /// Removes all entries; they are gone when this returns.
+  /// Removes all entries; they are gone when this returns. It is also called if an entry that removes something, such as
+  /// what the server has refused, could not be added: it must not be found again, and the rest can be requested.
   func removeAll() throws
 
   /// Removes all entries of the account, which ends, also after ``close()``; the same as ``removeAll()`` unless
@@ -101,7 +103,8 @@ public struct RecordTail: Hashable, Sendable {
   public var entries: [RecordEntry]
 
   /// How many bytes after them could not be read, since they are damaged. Then a store takes the entries, reports
-  /// ``NormalizedStorageError/damaged(lostBytes:)``, and replaces all of it with the next change.
+  /// ``NormalizedStorageError/damaged(lostBytes:)``, and replaces all of it with the next change. With it, `last` is `nil` if
+  /// nothing can be read, which is no removal.
   public var lostBytes: Int
 
   /// Makes a tail.

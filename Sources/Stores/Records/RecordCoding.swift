@@ -279,7 +279,7 @@ extension RecordCache {
     touched?.append(change)
     receipt?.keys.append(key)
     let old = visible(entity, field, at: place, upTo: top)
-    if top < 0 { setBase(slot, entity, field, at: place) } else { layers[top].slots[key] = slot }
+    if top < 0 { setBase(slot, entity, field, at: place) } else { layers[top].slots[key] = asWhole(slot) }
     if !isHidden(entity, field, above: top), !areEqual(old, slot) { receipt?.changes.append(change) }
   }
 

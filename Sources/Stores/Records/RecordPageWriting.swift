@@ -385,6 +385,16 @@ extension RecordCache {
     return state.append(.pages, cells + [named(state.append(.list, log), PageField.log)])
   }
 
+  /// Pages for a layer, in the place of all that is below, as others have them: also when older pages come to what is below.
+  mutating func asWhole(_ pages: Slot) -> Slot {
+    guard pages.kind == .pages else { return pages }
+    let chunk = Chunk(count: 0)
+    var state = WriteState(
+      number: add(chunk), chunk: chunk, json: ResponseScanner(chunk), errors: ErrorTree([]), layer: -1)
+    defer { keep(state.number) }
+    return logged(pages, [.missing, pages], &state)
+  }
+
   /// What was written to a layer, in order. What is no list, as what was removed, takes the place of all that is below.
   private func log(of slot: Slot?) -> [Slot] {
     guard let slot else { return [] }

@@ -259,6 +259,27 @@ import Testing
     #expect(pager.state.brief == "t1,t2>")
   }
 
+  @Test func `pages that another process has got stay when the response to an older request comes`() async throws {
+    let records = SharedRecords()
+    var schema = try RecordSchema(Self.schema)
+    schema.pageConnections()
+    func process() throws -> NormalizedWorld { try NormalizedWorld(sharing: records.opened(), schema: schema) }
+    func session(_ after: Int) -> GetPage { GetPage(variables: .init(first: 2, after: after == 0 ? nil : "c\(after)")) }
+    let (first, second) = (try process(), try process())
+    try await first.request(session(0), page([1, 2], hasNext: true))
+    #expect(second.store.missingPath(of: session(0)) == nil)
+    let slow = Recorder(second.store.get(session(2), .networkOnly))
+    try await first.request(session(2), page([3, 4], hasNext: true, hasPrevious: true))
+    try await first.request(session(4), page([5, 6], hasPrevious: true))
+    try second.store.journal?.receive()
+    second.server.last.data(page([3, 4], hasNext: true, hasPrevious: true))
+    try await slow.waitForCompletion()
+    try first.store.journal?.receive()
+    for world in [first, second, try process()] {
+      for after in [0, 2, 4] { #expect(world.store.missingPath(of: session(after)) == nil, "after \(after)") }
+    }
+  }
+
   /// A page of which rows have ids alone.
   private struct GetIDs: GraphQLSession {
     struct ResponseData: Codable, Sendable {

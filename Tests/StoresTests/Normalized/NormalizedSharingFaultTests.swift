@@ -1,0 +1,267 @@
+import StoresTestSupport
+import Streams
+import StreamsTesting
+import SystemBase
+import TestSupport
+import Testing
+
+@testable import Stores
+
+/// Processes that share records, while the storage fails, or something changes in the middle of a call.
+@Suite struct NormalizedSharingFaultTests {
+  private let records = SharedRecords()
+  private let errors = Mutable<[NormalizedStorageError]>([])
+
+  /// One process, which hears nothing, and its way to the storage.
+  private func opened(schema: RecordSchema? = nil) throws -> (NormalizedWorld, SharedRecords.Opened) {
+    let storage = records.opened()
+    storage.setDeaf(true)
+    let world = try NormalizedWorld(sharing: storage, schema: schema) { [errors] in
+      $0.onStorageError = { error in errors.update { $0 += [error].compactMap { $0 as? NormalizedStorageError } } }
+    }
+    return (world, storage)
+  }
+
+  private func process() throws -> NormalizedWorld { try opened().0 }
+
+  /// Two processes that have issue 1 with the title a.
+  private func two() async throws -> (NormalizedWorld, NormalizedWorld, storage: SharedRecords.Opened) {
+    let (first, (second, storage)) = (try process(), try opened())
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    #expect(second.title == "a")
+    return (first, second, storage)
+  }
+
+  /// Checks that two processes, and one that begins now, have a title of issue 1.
+  private func expect(_ title: String?, in first: NormalizedWorld, _ second: NormalizedWorld) throws {
+    for world in [first, second] { try world.store.journal?.receive() }
+    #expect([first.title, second.title, try process().title] == [title, title, title])
+  }
+
+  /// Adds an entry that nobody can read.
+  private func addGarbage() throws {
+    let (storage, last) = (records.opened(), records.entries.last?.position)
+    let entry = RecordEntry(last?.next ?? RecordPosition(journal: 1, number: 0), [9, 9])
+    if let last {
+      #expect(try storage.append(entry, after: last))
+    } else {
+      #expect(try storage.replaceAll(with: entry, after: nil))
+    }
+  }
+
+  // MARK: In the middle
+
+  @Test func `what changes while others' entries are read is above them in all processes`() async throws {
+    let (first, second, storage) = try await two()
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    let get = Recorder(second.store.get(GetIssue("1"), .networkOnly))
+    let isAnswered = Mutable(false)
+    storage.onRead { [server = second.server] _ in
+      if isAnswered.update({ exchange(&$0, with: true) }) { return }
+      server.last.data(issue("1", "c"))
+    }
+    try second.store.journal?.receive()
+    try await get.waitForCompletion()
+    try expect("c", in: first, second)
+  }
+
+  @Test func `nothing stays of what is read while everything is removed`() async throws {
+    let (first, second, storage) = try await two()
+    try await first.request(GetIssue("2"), issue("2", "b"))
+    storage.onRead { [records = second.store.records] _ in
+      records.withLock { if $0.epoch == 0 { $0.removeAll(now: StoreTime(microseconds: 1_000_000)) } }
+    }
+    try second.store.journal?.receive()
+    try second.store.journal?.removeAll()
+    #expect(second.store.missingPath(of: GetIssue("2")) != nil)
+    #expect(records.entries == [])
+  }
+
+  // MARK: Operations
+
+  @Test func `a response that is written after another process has invalidated its operation counts in all`()
+    async throws
+  {
+    let (first, second, _) = try await two()
+    try first.store.invalidate(GetIssue("1"))
+    for world in [first, second] { world.time.advance(by: .seconds(1)) }
+    try await second.request(GetIssue("1"), issue("1", "b"))
+    try first.store.journal?.receive()
+    let next = try process()
+    next.time.advance(by: .seconds(1))
+    for world in [first, second, next] { #expect(world.store.peek(GetIssue("1"))?.isStale == false) }
+  }
+
+  @Test func `an operation that was invalidated, and requested after that, is not out of date in others`() async throws
+  {
+    let (first, second, _) = try await two()
+    try first.store.invalidate(GetIssue("1"))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try second.store.journal?.receive()
+    for world in [first, second, try process()] { #expect(world.store.peek(GetIssue("1"))?.isStale == false) }
+  }
+
+  @Test func `a journal that is replaced tells watchers nothing that they know`() async throws {
+    let (first, second, _) = try await two()
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    #expect(watcher.brief() == ["1 a OPEN memory"])
+    let long = String(repeating: "x", count: 100_000)
+    for number in 0..<5 { try await first.request(GetIssue("2"), issue("2", "\(number)" + long)) }
+    #expect(records.entries.count < 5)
+    try second.store.journal?.receive()
+    #expect(second.store.peek(GetIssue("2"))?.value?.issue?.title == "4" + long)
+    #expect(watcher.brief() == [])
+  }
+
+  @Test func `what another process says of an operation costs nothing for each of the others that are watched`()
+    async throws
+  {
+    func cost(watching count: Int) async throws -> Duration {
+      let records = SharedRecords()
+      let first = try NormalizedWorld(sharing: records.opened())
+      let storage = records.opened()
+      storage.setDeaf(true)
+      let second = try NormalizedWorld(sharing: storage)
+      let watching = (0..<count).map { second.store.stream(GetIssue("\($0)"), .cacheOnly).subscribe(onNext: { _ in }) }
+      defer { for watcher in watching { watcher.dispose() } }
+      var least = Duration.seconds(60)
+      for number in 0..<20 {
+        try await first.request(GetIssue("new"), issue("new", "\(number)"))
+        for world in [first, second] { world.time.advance(by: .seconds(1)) }
+        least = min(least, try ContinuousClock().measure { try second.store.journal?.receive() })
+      }
+      return least
+    }
+    let (few, many) = (try await cost(watching: 10), try await cost(watching: 5_000))
+    #expect(many < few * 5 + .milliseconds(1))
+  }
+
+  // MARK: A storage that fails
+
+  @Test(arguments: [false, true])
+  func `what was written although that failed does not undo what others have written since`(isReplacement: Bool)
+    async throws
+  {
+    let (first, second, storage) = try await two()
+    if isReplacement {
+      records.fail(1)
+      try await second.request(GetIssue("2"), issue("2", "x"))
+    }
+    storage.loseAnswers(1)
+    try await second.request(GetIssue("1"), issue("1", "b"))
+    try await first.request(GetIssue("1"), issue("1", "c"))
+    try await second.request(GetIssue("3"), issue("3", "d"))
+    try expect("c", in: first, second)
+    #expect(try process().store.peek(GetIssue("3"))?.value?.issue?.title == "d")
+  }
+
+  @Test func `what changes after a write that failed, and was made, is written`() async throws {
+    let (first, second, storage) = try await two()
+    storage.loseAnswers(1)
+    try await second.request(GetIssue("1"), issue("1", "b"))
+    records.fail(1)
+    try await second.request(GetIssue("1"), issue("1", "c"))
+    try await second.request(GetIssue("2"), issue("2", "d"))
+    try expect("c", in: first, second)
+    #expect(try process().store.peek(GetIssue("2"))?.value?.issue?.title == "d")
+  }
+
+  @Test func `a storage that gives entries twice ends nothing`() async throws {
+    let (first, second, storage) = try await two()
+    storage.loseAnswers(1)
+    try await second.request(GetIssue("1"), issue("1", "b"))
+    try await first.request(GetIssue("1"), issue("1", "c"))
+    storage.onRead { $0.entries += $0.entries }
+    try second.store.journal?.receive()
+    #expect(second.title == "c")
+  }
+
+  // MARK: Damage
+
+  @Test func `damage that is found later is reported once, and replaced with the next change`() async throws {
+    let (first, second, storage) = try await two()
+    storage.onRead { $0.lostBytes = 7 }
+    for _ in 0..<2 { try second.store.journal?.receive() }
+    #expect(errors.value == [.damaged(lostBytes: 7)])
+    storage.onRead { _ in }
+    try await second.request(GetIssue("2"), issue("2", "b"))
+    #expect(records.entries.count == 1)
+    try expect("a", in: first, second)
+  }
+
+  @Test func `a journal that cannot be read at all is no removal`() async throws {
+    let (_, second, storage) = try await two()
+    storage.onRead { $0 = RecordTail(last: nil, lostBytes: 7) }
+    try second.store.journal?.receive()
+    #expect(errors.value == [.damaged(lostBytes: 7)])
+    #expect(second.title == "a")
+  }
+
+  @Test func `what a process writes is above what comes before an entry that nobody can read`() async throws {
+    let (first, second, _) = try await two()
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    try addGarbage()
+    try second.store.update(GetIssue("1")) { $0.issue?.title = "c" }
+    try expect("c", in: first, second)
+  }
+
+  @Test func `what comes before an entry that nobody can read is shown`() async throws {
+    let (first, second, _) = try await two()
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    try addGarbage()
+    try second.store.journal?.receive()
+    #expect(watcher.brief().last == "1 b OPEN memory")
+  }
+
+  @Test func `a process that has missed a part, and cannot read the rest, keeps what it has`() async throws {
+    let (first, second, _) = try await two()
+    try await first.request(GetIssue("2"), issue("2", "b"))
+    let last = try #require(records.entries.last?.position)
+    #expect(try records.opened().replaceAll(with: RecordEntry(last.next, [9, 9]), after: last))
+    try second.store.journal?.receive()
+    #expect(second.title == "a")
+    try await second.request(GetIssue("3"), issue("3", "c"))
+    try expect("a", in: first, second)
+  }
+
+  @Test func `a process that could not read anything at first removes nothing of what others have repaired`()
+    async throws
+  {
+    let (first, second, _) = try await two()
+    try addGarbage()
+    let third = try process()
+    #expect(third.title == nil)
+    // They find the damage, and repair it.
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    try third.store.journal?.receive()
+    try await first.request(GetIssue("3"), issue("3", "d"))
+    try await third.request(GetIssue("2"), issue("2", "c"))
+    try expect("b", in: first, second)
+    #expect(try process().store.peek(GetIssue("3"))?.value?.issue?.title == "d")
+  }
+
+  @Test(arguments: [false, true])
+  func `N16: after a sign-out elsewhere nothing is shown, also if nobody can read what follows`(hasOtherKeys: Bool)
+    async throws
+  {
+    let (first, second, _) = try await two()
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    try await first.store.signOut()
+    if hasOtherKeys {
+      var schema = try RecordSchema(NormalizedWorld.schema)
+      schema.keyFields["User"] = ["email"]
+      try await opened(schema: schema).0.request(GetIssue("2"), issue("2", "b"))
+    } else {
+      try addGarbage()
+    }
+    try second.store.journal?.receive()
+    #expect(watcher.brief().last == "-")
+    #expect(second.title == nil)
+  }
+}
+
+extension NormalizedWorld {
+  /// What is cached as the title of issue 1.
+  fileprivate var title: String? { store.peek(GetIssue("1"))?.value?.issue?.title }
+}
