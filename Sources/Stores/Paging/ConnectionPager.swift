@@ -8,8 +8,8 @@ import SystemBase
 /// anywhere shows here, too. Make it by ``NormalizedStore/pager(_:context:session:page:)``.
 ///
 /// Only rows that follow each other without a gap are shown: those from the first page on. What a refresh brings is put
-/// to them; the rows of later pages stay if the new first page shares a row with them, and come back, if it shares none,
-/// when the pages between are loaded.
+/// to them; the rows of later pages stay if the new first page shares a row with them. If it shares none, or rows of it may
+/// have been moved past others that it lacks, they come back when the pages between are loaded.
 ///
 /// Thread-safe; states are published as those of a ``Pager``. When the pager is released, its requests are cancelled.
 public final class ConnectionPager<Item: Sendable, Cursor: Equatable & Sendable>: Sendable {
@@ -64,8 +64,10 @@ public final class ConnectionPager<Item: Sendable, Cursor: Equatable & Sendable>
   private func state(after load: ConnectionCommand.Place) async -> ConnectionState<Item> {
     let loaded = Observable<Bool>.create { observer in
       self.commands.onNext(.load(load) { observer.onNext(true) })
+      // After the end, which the store may have brought, no command is handled.
+      let ending = self.states.subscribe(onCompleted: { observer.onNext(true) })
       // The pager stays until then: its end would cancel the request.
-      return Disposables.create { withExtendedLifetime(self) {} }
+      return Disposables.create([ending, Disposables.create { withExtendedLifetime(self) {} }])
     }
     // It fails only if the task is cancelled.
     _ = try? await loaded.value

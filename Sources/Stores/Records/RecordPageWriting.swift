@@ -276,19 +276,30 @@ extension RecordCache {
     if right == nil, page.end != .limit, let cursor = page.rows.last.flatMap({ fingerprint($0.cursor) }) {
       right = runs.firstIndex { $0.start == .cursor(cursor) }.map { ($0, 0) }
     }
+    if let begin = left, let end = right, begin.run == end.run, begin.row < end.row {
+      let missing = (begin.row..<end.row).filter { !known[begin.run].contains($0) }
+      if mayBeMoved(matches.filter { $0.run == begin.run }.map(\.row), past: missing, new) {
+        if new.end == .open { right = nil } else if new.start == .open { left = nil }
+      }
+    }
     var rest: [PageRun] = []
     if let left {
       let run = runs[left.run]
-      page.rows.insert(contentsOf: rows(left.run, 0..<left.row), at: 0)
-      if page.start != .limit, left.row > 0 || run.start != .open { page.start = run.start }
+      let before = rows(left.run, 0..<left.row)
+      page.rows.insert(contentsOf: before, at: 0)
+      let isNews = new.start == .open && run.start == .limit && before.allSatisfy { $0.cursor.kind == .null }
+      if page.start != .limit, left.row > 0 || run.start != .open, !isNews { page.start = run.start }
       if left.run != right?.run, new.end != .limit {
         rest.append(PageRun(rows: rows(left.run, left.row..<run.rows.count), end: run.end))
       }
     }
     if let right {
       let run = runs[right.run]
-      page.rows += rows(right.run, right.row..<run.rows.count)
-      if page.end != .limit, right.row < run.rows.count || run.end != .open { page.end = run.end }
+      let behind = rows(right.run, right.row..<run.rows.count)
+      page.rows += behind
+      // The list ended where the server says now that there is more.
+      let isNews = new.end == .open && run.end == .limit && behind.allSatisfy { $0.cursor.kind == .null }
+      if page.end != .limit, right.row < run.rows.count || run.end != .open, !isNews { page.end = run.end }
       if right.run != left?.run, new.start != .limit {
         rest.append(PageRun(rows: rows(right.run, 0..<right.row), start: run.start))
       }
@@ -299,6 +310,18 @@ extension RecordCache {
     }
     let isKept = { (run: PageRun) in !run.rows.isEmpty || run.isPassed || run.start == .limit && run.end == .limit }
     runs = Array(([page] + rest).filter(isKept).prefix(PageRun.limit))
+  }
+
+  /// Whether elements of a page may have been moved past others of a run that it lacks. What followed them there does not
+  /// follow the page then. In a page that has the elements in their old order, those between two of them were removed.
+  /// - Parameters:
+  ///   - places: Those that the elements of the page have in the run, in the order of the page.
+  ///   - missing: The places of the elements that would be taken out.
+  private func mayBeMoved(_ places: [Int], past missing: [Int], _ page: PageRun) -> Bool {
+    guard let firstMissing = missing.first, let lastMissing = missing.last else { return false }
+    if zip(places, places.dropFirst()).contains(where: { $0 > $1 }) { return true }
+    if page.end == .open { return page.start == .limit && places.first.map { $0 > firstMissing } == true }
+    return page.end == .limit && places.last.map { $0 < lastMissing } == true
   }
 
   /// Notes that nothing is between the last element of a run, or its first, and a cursor: the next page is the one behind

@@ -250,6 +250,58 @@ import Testing
     #expect(pager.state.brief == "t0,t1,t2,t3")
   }
 
+  @Test func `rows that a list got behind its end are loaded after a refresh that says there are more`() throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2]))
+    #expect(pager.state.brief == "t1,t2")
+    pager.refresh()
+    world.server.last.data(page([1, 2], hasNext: true))
+    #expect(pager.state.brief == "t1,t2>")
+    pager.loadMore()
+    world.server.last.data(page([3, 4], hasPrevious: true))
+    #expect(pager.state.brief == "t1,t2,t3,t4")
+  }
+
+  @Test func `rows that a list got before its beginning are loaded backwards, too`() throws {
+    let pager = pager(backwards: true)
+    world.server.last.data(page([3, 4]))
+    pager.refresh()
+    world.server.last.data(page([3, 4], hasPrevious: true))
+    #expect(pager.state.brief == "<t3,t4")
+    pager.loadPrevious()
+    world.server.last.data(page([1, 2], hasNext: true))
+    #expect(pager.state.brief == "t1,t2,t3,t4")
+  }
+
+  @Test(arguments: [[5, 4], [4, 5], [6, 5], [6], [5]])
+  func `rows that were moved to the front do not take those with them that followed them`(moved: [Int]) throws {
+    let pager = pager(count: 6)
+    world.server.last.data(page([1, 2, 3, 4, 5, 6]))
+    let list = moved + (1...6).filter { !moved.contains($0) }
+    pager.refresh()
+    world.server.last.data(page(moved, hasNext: true))
+    #expect(pager.state.items.map(\.id) == moved.map(String.init))
+    while pager.state.hasNextPage {
+      pager.loadMore()
+      let cursor = try #require(world.server.last["variables"]?["after"]?.stringValue)
+      let place = try #require(list.firstIndex { "c\($0)" == cursor }) + 1
+      let end = min(place + 2, list.count)
+      world.server.last.data(page(Array(list[place..<end]), hasNext: end < list.count, hasPrevious: true))
+    }
+    #expect(pager.state.items.map(\.id) == list.map(String.init))
+  }
+
+  @Test func `rows that were moved to the end of a list that is loaded backwards leave those before them`() throws {
+    let pager = pager(backwards: true, count: 4)
+    world.server.last.data(page([1, 2, 3, 4]))
+    pager.refresh()
+    world.server.last.data(page([2, 1], hasPrevious: true))
+    #expect(pager.state.brief == "<t2,t1")
+    pager.loadPrevious()
+    world.server.last.data(page([3, 4], hasNext: true))
+    #expect(pager.state.brief == "t3,t4,t2,t1")
+  }
+
   @Test func `an invalidated operation requests the first page again`() throws {
     let pager = pager()
     world.server.last.data(page([1, 2], hasNext: true))
@@ -362,6 +414,18 @@ import Testing
     #expect(await more.value.brief == "t1,t2,t3")
     #expect(await pager.loadedMore().brief == "t1,t2,t3")
     #expect(await pager.loadedPrevious().brief == "t1,t2,t3")
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `tasks get the last state at once when the store has ended`() async throws {
+    let pager = pager()
+    world.server.last.data(page([1, 2], hasNext: true))
+    await world.store.close()
+    for _ in 0..<2 {
+      #expect(await pager.refreshed().brief == pager.state.brief)
+      #expect(await pager.loadedMore().brief == pager.state.brief)
+      #expect(await pager.loadedPrevious().brief == pager.state.brief)
+      try await world.store.signOut()
+    }
   }
 
   @Test func `a released pager cancels its requests`() throws {
