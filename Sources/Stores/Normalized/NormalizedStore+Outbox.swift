@@ -124,7 +124,8 @@ extension NormalizedStore {
             break
           }
           let arrived = records.withLock { $0.begin() }
-          change(entry.mutation).accept(self, response, arrived, waiting.change, waiting.number, steps)
+          let number = max(waiting.number, shown.refusal ?? 0)
+          change(entry.mutation).accept(self, response, arrived, waiting.change, number, steps)
           whenWritten(done)
         case .refused(let entry, let error):
           if let waiting = shown.take(entry.id) { refuse(error, waiting.change, in: steps) }
@@ -142,6 +143,7 @@ extension NormalizedStore {
       onRefusal: { [weak self] error in
         let steps = ValueSteps()
         self?.refuse(error, nil, in: steps)
+        if let number = self?.store.perform({ $0.nextNumber() }) { shown.note(refusal: number) }
         return { [weak self] in self?.store.end(steps) }
       },
       onCompleted: { [weak self] in

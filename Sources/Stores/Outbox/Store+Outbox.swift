@@ -51,6 +51,7 @@ extension Store {
           }
           // That it could not be written is reported by the store, and no reason to send the mutation again.
           let value = change(entry.mutation).valueInResponse(response)
+          if let refusal = layers.refusal { self.perform(in: steps) { $0.unhide(afterSuccessOf: refusal) } }
           self.commit(layer, response: value, in: steps) { _ in done() }
         case .refused(let entry, let error):
           if let layer = layers.take(entry.id) { self.reject(layer, error, in: steps) { _ in } }
@@ -65,6 +66,7 @@ extension Store {
       onRefusal: { [weak self] error in
         let steps = Steps<Key, Value>()
         self?.apply(error, of: nil, in: steps) { _ in }
+        if let number = self?.perform({ $0.nextNumber() }) { layers.note(refusal: number) }
         return { [weak self] in self?.end(steps) }
       },
       onCompleted: { [weak self] in
@@ -92,6 +94,7 @@ final class OutboxLayers<Layer: Sendable>: Sendable {
   private struct Showing {
     let outbox: any AnyObject & Sendable
     var layers: [String: Layer] = [:]
+    var refusal: UInt64?
   }
 
   /// `nil` once this has ended.
@@ -108,6 +111,13 @@ final class OutboxLayers<Layer: Sendable>: Sendable {
 
   /// Takes out the layer of an entry, for the caller to commit or remove.
   func take(_ id: String) -> Layer? { showing.withLock { $0?.layers.removeValue(forKey: id) } }
+
+  /// The number, in the store's order, of the latest refusal of the account while an entry waited. What is sent from then on
+  /// is sent after it, whenever that was added.
+  var refusal: UInt64? { showing.withLock { $0?.refusal } }
+
+  /// Notes that the server has refused the account while an entry waited.
+  func note(refusal number: UInt64) { showing.withLock { $0?.refusal = number } }
 
   /// Takes out all layers, for the caller to remove.
   func end() -> [Layer] {

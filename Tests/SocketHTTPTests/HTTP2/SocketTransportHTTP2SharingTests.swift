@@ -105,6 +105,8 @@ import Testing
     let next = ExchangeLog(transport.send(request))
     hanging[0].subscription.dispose()
     #expect(try await next.ended() == [.head(200), .body("xxx"), .completed])
+    // It is called on a queue of its own.
+    try await attempts.wait { $0 > 0 }
     #expect(attempts.value == 1)
     hanging[1].subscription.dispose()
   }

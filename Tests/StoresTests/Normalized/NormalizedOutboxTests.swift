@@ -188,6 +188,24 @@ import Testing
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
   }
 
+  @Test func `what a refusal of the account has hidden shows again when the entry is sent`() async throws {
+    let world = try NormalizedWorld()
+    try world.store.receive(["issue": ["id": "1", "title": "a", "state": "OPEN"]], of: GetIssue("1"))
+    let outbox = try outbox(world)
+    show(outbox, in: world)
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    try await world.server.wait(for: 1)
+    world.server.last.answer("{}", status: 401)
+    try await submission.waitForEnd()
+    try await eventually { world.store.peek(GetIssue("1"))?.value == nil }
+    async let report = outbox.flush(evenDuringPause: true)
+    try await world.server.wait(for: 2)
+    world.server.last.data(renamed("1", "sent"))
+    #expect(await report.sent.count == 1)
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent OPEN memory")
+    await outbox.close()
+  }
+
   @Test func `nothing is shown of a mutation whose closure throws`() async throws {
     struct Refusal: Error {}
     let isCalled = Monitor(false)

@@ -77,7 +77,7 @@ import Testing
     try await second.server.wait(for: asked + 1)
     second.server.last.data(issue("1", "b"))
     for world in [first, second] { try await wait(for: "b", in: world) }
-    #expect(watcher.brief().last == "1 b OPEN network")
+    try await eventually { watcher.elements.value.last?.brief == "1 b OPEN network" }
   }
 
   @Test(arguments: [false, true])
@@ -93,7 +93,7 @@ import Testing
     try await second.server.wait(for: asked + 1)
     second.server.last.data(issue("1", "b"))
     for world in [first, second] { try await wait(for: "b", in: world) }
-    #expect(watcher.brief().last == "1 b OPEN network")
+    try await eventually { watcher.elements.value.last?.brief == "1 b OPEN network" }
     #expect(first.store.peek(GetIssue("1"))?.isStale == false)
   }
 
@@ -191,8 +191,8 @@ import Testing
     try await wait(for: "a", in: second)
     let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
     try await first.store.clear()
-    _ = try await second.store.stream(GetIssue("1"), .cacheOnly).filter { $0.value == nil }.value
-    #expect(watcher.brief().last == "-")
+    try await eventually { watcher.elements.value.last?.value == nil }
+    try await eventually { watcher.elements.value.last?.brief == "-" }
     #expect(second.store.peek(GetIssue("1")) == nil)
     // What begins then is for all.
     try await second.request(GetIssue("1"), issue("1", "b"))

@@ -49,6 +49,21 @@ private struct World {
     #expect(b.brief() == ["B memory"])
   }
 
+  @Test func `what a refusal of the account has hidden shows again when the entry is sent`() async throws {
+    let world = try World(folder, server)
+    await world.store.save("A", for: "a")
+    await world.store.save("B", for: "b")
+    let b = Recorder(world.store.stream("b", .cacheOnly))
+    server.set(.fails(RequestError(.httpStatus, "Who?", status: 401)))
+    _ = await world.outbox.outcome("a1")
+    await world.outbox.flush()
+    #expect(b.take().last?.value == nil)
+    server.set(.answers)
+    #expect(await world.outbox.flush().sent.count == 1)
+    #expect(b.take().last?.brief == "B memory")
+    #expect(world.store.peek("a")?.brief == "did a1 memory")
+  }
+
   @Test func `a response that may lack what was written since the change was made is out of date`() async throws {
     let world = try World(folder, server)
     await world.store.save("A", for: "a")
