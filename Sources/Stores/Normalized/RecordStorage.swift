@@ -81,7 +81,7 @@ public struct RecordPosition: Hashable, Sendable {
   public var next: RecordPosition { RecordPosition(journal: journal, number: number &+ 1) }
 }
 
-/// A part of a journal of records: what one change has brought, or all that is there. The article <doc:DiskFormat> has the
+/// A part of a journal of records: what one change has brought, or all that is there. The article `DiskFormat` has the
 /// bytes.
 public struct RecordEntry: Hashable, Sendable {
   /// Where it stands.
