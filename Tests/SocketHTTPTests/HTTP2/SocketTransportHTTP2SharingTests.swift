@@ -164,9 +164,16 @@ import Testing
     }
     let transport = server.transport()
     let mayTake = DispatchSemaphore(value: 0)
+    let begun = Monitor(0)
     let slow = try (0..<10).map { _ in
-      try transport.send(server.request()).subscribe(onNext: { _ in mayTake.wait() }, onError: { _ in })
+      try transport.send(server.request()).subscribe(
+        onNext: { _ in
+          begun.update { $0 += 1 }
+          mayTake.wait()
+        }, onError: { _ in })
     }
+    // The server takes them for the first ten.
+    try await begun.wait { $0 == 10 }
     #expect(try await transport.response(to: server.request()).body == Data("ok".utf8))
     for subscription in slow { subscription.dispose() }
     for _ in 0..<10_000 { mayTake.signal() }
