@@ -358,7 +358,7 @@ extension NormalizedStore {
     }
   }
 
-  /// Inlinable, so that the type is known where it is read: a third of a warm read was spent on finding it out.
+  /// Inlinable, so that the type is known where it is read: a fifth of a warm read was spent on finding it out.
   @inlinable
   static func typed<Value>(_ snapshot: Snapshot<NormalizedValue>) -> Snapshot<Value> {
     var typed = Snapshot(

@@ -77,7 +77,7 @@ final class RecordFile: RecordStorage {
   /// Takes the entries up to the first one that is damaged. What was being written when a process ended is the last one;
   /// if others follow, nothing is taken, since they may have removed what the ones before have brought.
   func read(after position: RecordPosition?) throws -> RecordTail {
-    // Nobody else adds anything.
+    // Other processes add nothing.
     if let position { return RecordTail(last: position) }
     return try state.withLockUnchecked { state in
       guard state.lock != nil, let bytes = try fileSystem.contents(of: file, limit: Self.limit) else {

@@ -29,10 +29,7 @@ struct NormalizedWorld {
     schema: String = Self.schema, pagesConnections: Bool = false,
     _ change: (inout NormalizedConfiguration) -> Void = { _ in }
   ) throws {
-    var configuration = NormalizedConfiguration()
-    configuration.clock = .scheduler(time, start: StoreTime(microseconds: 1_000_000))
-    change(&configuration)
-    let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: server)
+    let (client, configuration) = try Self.parts(server, time, change)
     var schema = try RecordSchema(schema)
     if pagesConnections { schema.pageConnections() }
     store = NormalizedStore(client, schema: schema, configuration: configuration)
@@ -43,10 +40,7 @@ struct NormalizedWorld {
     in folder: URL, later: Duration = .zero, schema: RecordSchema? = nil,
     fileSystem: some FileSystem = SystemFileSystem(), _ change: (inout NormalizedConfiguration) -> Void = { _ in }
   ) throws {
-    var configuration = NormalizedConfiguration()
-    configuration.clock = .scheduler(time, start: StoreTime(microseconds: 1_000_000) + later)
-    change(&configuration)
-    let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: server)
+    let (client, configuration) = try Self.parts(server, time, later: later, change)
     store = try NormalizedStore(
       client, schema: schema ?? RecordSchema(Self.schema), folder: folder, partition: "account",
       configuration: configuration, fileSystem: fileSystem)
@@ -57,12 +51,20 @@ struct NormalizedWorld {
     sharing storage: some RecordStorage, schema: RecordSchema? = nil,
     _ change: (inout NormalizedConfiguration) -> Void = { _ in }
   ) throws {
-    var configuration = NormalizedConfiguration()
-    configuration.clock = .scheduler(time, start: StoreTime(microseconds: 1_000_000))
-    change(&configuration)
-    let client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: server)
+    let (client, configuration) = try Self.parts(server, time, change)
     store = NormalizedStore(
       client, schema: try schema ?? RecordSchema(Self.schema), storage: storage, configuration: configuration)
+  }
+
+  private static func parts(
+    _ server: QuietServer, _ time: TestScheduler, later: Duration = .zero,
+    _ change: (inout NormalizedConfiguration) -> Void
+  ) throws -> (APIClient, NormalizedConfiguration) {
+    var configuration = NormalizedConfiguration()
+    configuration.clock = .scheduler(time, start: StoreTime(microseconds: 1_000_000) + later)
+    change(&configuration)
+    let url = try #require(URL(string: "http://127.0.0.1/graphql"))
+    return (try APIClient(baseURL: url, transport: server), configuration)
   }
 
   /// Requests an operation, and waits until its response is on disk, and nothing of it is in use any more.
