@@ -29,7 +29,8 @@ struct ReadmeTests {
   }
 
   @Test(arguments: [
-    ("README.md", "Samples"), ("Sources/HTTPClientCore/HTTPClientCore.docc/HTTPClientCore.md", "Articles/HTTPArticle"),
+    ("README.md", "Samples"), ("Documentation/MomentsSDK.docc/MomentsSDK.md", "Articles/FirstProgram"),
+    ("Sources/HTTPClientCore/HTTPClientCore.docc/HTTPClientCore.md", "Articles/HTTPArticle"),
     ("Sources/StrictJSON/StrictJSON.docc/StrictJSON.md", "Articles/JSONArticle"),
     ("Sources/GraphQLSchema/GraphQLSchema.docc/GraphQLSchema.md", "Articles/GraphQLSchemaArticle"),
     ("Sources/GraphQLTesting/GraphQLTesting.docc/ServerForTests.md", "Articles/ServerForTestsArticle"),
