@@ -388,7 +388,6 @@ struct NormalizedRecords: Sendable {
     rebases = rebases.restarted(layers, epoch)
     for layer in layers where rebases.has(layer) { cache.addLayer(layer) }
     if log != nil || !rebases.isEmpty { cache.touched = [] }
-    if !rebases.isEmpty { cache.altered = [] }
     _ = freshness.removeAll()
     (inProgress, answers, removals) = ([], [], [:])
     emptyAt = now
@@ -408,7 +407,6 @@ struct NormalizedRecords: Sendable {
     cache.addLayer(layer)
     rebases.keep(layer, epoch, isDue: change.epoch != epoch, run)
     if cache.touched == nil { cache.touched = [] }
-    if cache.altered == nil { cache.altered = [] }
   }
 
   /// Lets the layer of a change be made again, since it was made for the first time.
@@ -419,7 +417,6 @@ struct NormalizedRecords: Sendable {
   private mutating func forgetRebase(of layer: UInt64) {
     rebases.forget(layer)
     cache.staged[layer] = nil
-    if rebases.isEmpty { cache.altered = nil }
     if rebases.isEmpty, log == nil { cache.touched = nil }
   }
 
@@ -440,8 +437,8 @@ struct NormalizedRecords: Sendable {
     guard rebases.isRunning(layer) else { return }
     let record = record(of: entity)
     // What it touches is known when it is shown.
-    let (touched, altered) = (cache.touched, cache.altered)
-    defer { (cache.touched, cache.altered) = (touched, altered) }
+    let touched = cache.touched
+    defer { cache.touched = touched }
     _ = try cache.withStaged(layer) { cache throws(RecordError) in
       try cache.write(data.span.bytes, of: &plan, at: record, errors: errors, in: layer)
     }
@@ -474,7 +471,7 @@ struct NormalizedRecords: Sendable {
     guard let touched = cache.touched, !touched.isEmpty else { return }
     cache.touched?.removeAll(keepingCapacity: true)
     if isLogged, level ?? 0 < RecordLayer.firstOptimistic { log?.note(touched, in: cache) }
-    if let altered = exchange(&cache.altered, with: rebases.isEmpty ? nil : []) { rebases.note(altered, in: cache) }
+    rebases.note(touched, in: level ?? 0)
   }
 
   /// Takes what a journal has not been given.

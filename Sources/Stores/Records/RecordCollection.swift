@@ -279,7 +279,6 @@ extension RecordCache {
       collection?.retain(entity.number, field, at: own)
       layers[place].slots[SlotKey(entity.number, field)] = .missing
       touched?.append(change)
-      noteAltered(change, at: place)
       hidden.append(change)
     }
     return hidden + rewritePages(of: hidden.map { SlotKey($0.entity, $0.field) }, above: place)
@@ -296,10 +295,8 @@ extension RecordCache {
     let place = knownPlace(of: field, in: entities[Int(entity)].type)
     guard let top = self.place(ofLayer: layer) else { return [] }
     let old = visible(entity, field, at: place, upTo: top)
-    let change = RecordChange(entity: entity, field: field, place: place)
-    touched?.append(change)
+    touched?.append(RecordChange(entity: entity, field: field, place: place))
     guard old.kind != .missing else { return [] }
-    noteAltered(change, at: top)
     if top < 0 {
       setBase(.missing, entity, field, at: place)
     } else {
@@ -308,7 +305,7 @@ extension RecordCache {
     }
     // What was put to it above stands by itself then.
     if isHidden(entity, field, above: top) { return rewritePages(of: [SlotKey(entity, field)], above: top) }
-    return old.isUnanswered ? [] : [change]
+    return old.isUnanswered ? [] : [RecordChange(entity: entity, field: field, place: place)]
   }
 }
 
