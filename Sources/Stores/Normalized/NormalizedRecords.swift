@@ -147,11 +147,13 @@ struct NormalizedRecords: Sendable {
 
   /// The layer for what a change has brought; `nil` for the base.
   mutating func level(of change: Change) -> UInt64? {
-    let isFirst = inProgress.allSatisfy { $0 >= change.number } && cache.layerNumbers.allSatisfy { $0 > change.number }
-    if isFirst { return nil }
+    if isFirst(change), cache.layerNumbers.allSatisfy({ $0 > change.number }) { return nil }
     cache.addLayer(change.number)
     return change.number
   }
+
+  /// Whether nothing that began earlier is in progress.
+  func isFirst(_ change: Change) -> Bool { inProgress.allSatisfy { $0 >= change.number } }
 
   /// Makes layers a part of what is below them, if nothing that is in progress belongs between.
   private mutating func settle() {
