@@ -14,17 +14,31 @@ let page = """
     #state.live::before { color: #2b8a3e; }
     #problem { color: #e8590c; }
     ol { list-style: none; padding: 0; }
-    li { display: grid; grid-template-columns: 1fr auto; gap: 0 1rem; padding: .75rem 0; border-bottom: 1px solid var(--line); }
-    li b { font-weight: 600; } li p, li div { margin: 0; grid-column: 1; overflow-wrap: anywhere; }
-    li img { height: 6rem; margin: .25rem .25rem 0 0; }
+    li { display: grid; grid-template-columns: auto 1fr auto; gap: 0 1rem; padding: .75rem 0;
+      border-bottom: 1px solid var(--line); }
+    li b { font-weight: 600; } li p, li div { margin: 0; grid-column: 2; overflow-wrap: anywhere; }
+    li img { height: 6rem; margin: .25rem .25rem 0 0; border-radius: .25rem; }
+    .face { grid-area: 1 / 1 / 3; width: 2.75rem; height: 2.75rem; border-radius: 50%; display: grid; place-items: center;
+      font-weight: 600; color: #fff; }
     button { font: inherit; background: none; border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .8rem;
       cursor: pointer; }
-    li button { grid-area: 1 / 2 / 3; align-self: center; }
+    li button { grid-area: 1 / 3 / 3; align-self: center; }
     button[aria-pressed=true] { color: var(--accent); border-color: currentColor; }
     small, time { color: #888; } time { font-size: .8rem; margin-left: .5rem; }
+    dl { display: grid; grid-template-columns: repeat(4, 1fr); gap: .5rem; margin: 1rem 0 0; }
+    dl div { border: 1px solid var(--line); border-radius: .5rem; padding: .4rem .6rem; }
+    dt { color: #888; font-size: .8rem; } dd { margin: 0; font-variant-numeric: tabular-nums; }
+    dl[hidden] { display: none; }
+    dl.old { opacity: .4; }
   </style>
   <header><h1 id="owner">Timeline</h1><small id="state" role="status">connecting</small></header>
   <p id="problem" role="alert"></p>
+  <dl id="figures" aria-label="What the server does for all users" hidden>
+    <div><dt>cache hits</dt><dd id="hits"></dd></div>
+    <div><dt>connections</dt><dd id="connections"></dd></div>
+    <div><dt>subscriptions</dt><dd id="subscriptions"></dd></div>
+    <div><dt>browsers</dt><dd id="browsers"></dd></div>
+  </dl>
   <ol id="moments"></ol>
   <nav><button id="newer" hidden>Newer</button> <button id="older" hidden>Older</button></nav>
   <script>
@@ -43,6 +57,14 @@ let page = """
       find("state").className = isLive ? "live" : "";
       find("state").textContent = isLive ? "live" : (isConnected ? (shown ? "the backend is away" : "connecting")
         : "not connected") + age;
+      find("figures").className = isConnected ? "" : "old";
+    };
+    const tellFigures = figures => {
+      find("hits").textContent = `${figures.hits} of ${figures.hits + figures.misses}`;
+      find("connections").textContent = `${figures.connections}, ${figures.busyConnections} busy`;
+      find("subscriptions").textContent = figures.subscriptions;
+      find("browsers").textContent = figures.browsers;
+      find("figures").hidden = false;
     };
     const tellProblem = text => { find("problem").textContent = text; };
     const reason = async response => response
@@ -60,7 +82,8 @@ let page = """
     const newItem = id => {
       const item = document.createElement("li");
       item.id = id;
-      item.innerHTML = "<div><b></b><time></time></div><button></button><p></p><div></div>";
+      item.innerHTML = '<span class="face" aria-hidden="true"></span>'
+        + "<div><b></b><time></time></div><button></button><p></p><div></div>";
       const heart = item.querySelector("button");
       heart.onclick = () => like(id, heart.ariaPressed !== "true");
       return item;
@@ -76,6 +99,9 @@ let page = """
       const [name, time, heart, text, pictures] = item.querySelectorAll("b, time, button, p, li > div:last-child");
       const likes = moment.likes ?? [], photos = moment.photos ?? [], date = new Date(moment.createdDate * 1000);
       name.textContent = moment.userDetails.name;
+      const face = item.querySelector(".face");
+      face.textContent = moment.userDetails.name.slice(0, 1);
+      face.style.background = `hsl(${[...moment.userDetails.id].reduce((sum, c) => sum + 47 * c.charCodeAt(), 0) % 360} 45% 45%)`;
       if (!isNaN(date)) { time.dateTime = date.toISOString(); time.textContent = date.toLocaleString(); }
       text.textContent = moment.title ?? moment.url ?? (photos.length === 1 ? "1 photo" : `${photos.length} photos`);
       if (pictures.dataset.photos !== String(photos)) {
@@ -109,6 +135,7 @@ let page = """
       const isHeard = () => { heard = Date.now(); isConnected = true; };
       own.onopen = () => { isHeard(); tell(); };
       own.addEventListener("beat", isHeard);
+      own.addEventListener("figures", event => { isHeard(); tellFigures(JSON.parse(event.data)); });
       own.onmessage = event => {
         isHeard();
         if (failures > 0) tellProblem("");

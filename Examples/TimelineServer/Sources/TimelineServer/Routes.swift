@@ -15,7 +15,8 @@ import struct HTTPClientCore.RequestError
 /// - `POST /login?user=0` signs a user in, and sets the cookie that the others need; where a browser has those of
 ///   several users, `as=0` in the query says which one counts;
 /// - `GET /timelines/0?page=1` gives a page of 20 moments as JSON, with its age;
-/// - `GET /timelines/0/events?page=1` sends the page at once, and whenever it changes, as server-sent events;
+/// - `GET /timelines/0/events?page=1` sends the page at once, and whenever it changes, as server-sent events, and
+///   ``Figures`` as events of that name;
 /// - `PUT /timelines/0/likes/m0-7` and `DELETE` set and remove a like of the signed-in user;
 /// - `GET /` is a page for the browser on top of these;
 /// - `GET /health` says that the server runs, whatever the backend does.
@@ -57,7 +58,7 @@ func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequest
     }
     return Response(
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
-      body: events(updates, page: page, of: request, visitors))
+      body: events(updates, timelines.figures, page: page, of: request, visitors))
   }
   for (method, isLiked) in [(HTTPRequest.Method.put, true), (.delete, false)] {
     router.on("timelines/:user/likes/:moment", method: method) { request, context in
@@ -95,37 +96,66 @@ extension Request {
 /// How often a browser hears of the server at least, so that it can tell silence from a dead connection.
 let beatInterval = Duration.seconds(15)
 
+/// What there is to write to a browser: the newest of each kind.
+private struct News: Sendable {
+  enum Update: Sendable {
+    case timeline(MomentsSnapshot)
+    case figures(Figures)
+    case beat
+  }
+
+  private(set) var timeline: MomentsSnapshot?
+  /// How many timelines there were.
+  private(set) var number = 0
+  private(set) var figures: Figures?
+
+  func with(_ update: Update) -> News {
+    var news = self
+    switch update {
+    case .timeline(let snapshot): (news.timeline, news.number) = (snapshot, number + 1)
+    case .figures(let figures): news.figures = figures
+    case .beat: break
+    }
+    return news
+  }
+}
+
 /// A page of each snapshot as a server-sent event, until the browser leaves or the server shuts down, and for ten
 /// minutes at most: then the browser connects again, and its token is checked. Only the newest snapshot waits for a
-/// browser that reads slowly. While there is nothing new, an event named `beat` says that the server is there.
-private func events(_ updates: Observable<MomentsSnapshot>, page: Int, of request: Request, _ visitors: Visitors)
-  -> ResponseBody
-{
+/// browser that reads slowly. Events named `figures` have what the server does; while there is nothing new, one named
+/// `beat` says that the server is there.
+private func events(
+  _ updates: Observable<MomentsSnapshot>, _ figures: Observable<Figures>, page: Int, of request: Request,
+  _ visitors: Visitors
+) -> ResponseBody {
   ResponseBody { writer in
     try await request.body.consumeWithCancellationOnInboundClose { _ in
       let scheduler = ConcurrentScheduler()
       let beats = Observable.from(1...40).concatMap { _ in
-        Observable<MomentsSnapshot?>.just(nil).delay(beatInterval, scheduler: scheduler)
+        Observable<News.Update>.just(.beat).delay(beatInterval, scheduler: scheduler)
       }
+      let timelines = updates.filter { $0.value != nil }.map { News.Update.timeline($0) }
       // What is not new is a beat.
-      let newest = Observable.merge([updates.filter { $0.value != nil }.map { Optional($0) }, beats])
-        .scan((snapshot: MomentsSnapshot?.none, number: 0)) { newest, snapshot in
-          snapshot.map { ($0, newest.number + 1) } ?? newest
-        }
+      let newest = Observable.merge([timelines, figures.map { News.Update.figures($0) }, beats])
+        .scan(News()) { news, update in news.with(update) }
         .take(until: Observable.just(()).delay(beatInterval * 40, scheduler: scheduler))
-      var written = 0
+      var (written, shown) = (0, Figures?.none)
       do {
-        for try await (snapshot, number) in newest.values(bufferingPolicy: .bufferingNewest(1))
-          .cancelOnGracefulShutdown()
-        {
-          guard let snapshot, number > written else {
-            try await writer.write(ByteBuffer(string: "event: beat\ndata: {}\n\n"))
-            continue
+        for try await news in newest.values(bufferingPolicy: .bufferingNewest(1)).cancelOnGracefulShutdown() {
+          var event = ByteBuffer()
+          if let snapshot = news.timeline, news.number > written {
+            written = news.number
+            event.writeString("data: ")
+            event.writeBytes(try JSONCoder().encode(TimelinePage(snapshot, page)))
+            event.writeString("\n\n")
           }
-          written = number
-          var event = ByteBuffer(string: "data: ")
-          event.writeBytes(try JSONCoder().encode(TimelinePage(snapshot, page)))
-          event.writeString("\n\n")
+          if let figures = news.figures, figures != shown {
+            shown = figures
+            event.writeString("event: figures\ndata: ")
+            event.writeBytes(try JSONCoder().encode(figures))
+            event.writeString("\n\n")
+          }
+          if event.readableBytes == 0 { event.writeString("event: beat\ndata: {}\n\n") }
           try await writer.write(event)
         }
       } catch let error as RequestError {

@@ -40,7 +40,7 @@ struct TimelineServer {
     let transport = SocketTransport()
     var client = try APIClient(baseURL: settings.backend, transport: transport, middlewares: .standard())
     client.observer = RequestObservers([RequestTracer(), RequestMetrics(), RequestLogger(logger)])
-    let timelines = Timelines(client: client, staleTime: settings.staleTime)
+    let timelines = Timelines(client: client, on: transport, staleTime: settings.staleTime)
     return Application(
       router: router(timelines, Visitors(checkInterval: settings.checkInterval)),
       configuration: .init(address: .hostname(settings.host, port: settings.port), serverName: "timelines"),

@@ -2,6 +2,7 @@ import Foundation
 import HTTPClientCore
 import Models
 import Networking
+import SocketHTTP
 import Stores
 import Streams
 
@@ -21,17 +22,20 @@ struct Token: Hashable, Sendable {
 struct Timelines: Sendable {
   private let client: APIClient
   private let stores: StoreGroup<String, String, MomentsDetails>
-  private let shared = SharedUpdates<Followed, MomentsSnapshot>()
+  private let shared: SharedUpdates<Followed, MomentsSnapshot>
+
+  /// What the server does, for all users together.
+  let figures: Observable<Figures>
 
   /// Whose browsers follow whose timeline.
   private struct Followed: Hashable {
     let visitorID, ownerID: String
   }
 
-  /// Makes the timelines of a BFF. A value is fresh for `staleTime`.
-  init(client: APIClient, staleTime: Duration) {
+  /// Makes the timelines of a BFF, whose client has the transport. A value is fresh for `staleTime`.
+  init(client: APIClient, on transport: SocketTransport, staleTime: Duration) {
     self.client = client
-    stores = StoreGroup { _ in
+    let stores = StoreGroup<String, String, MomentsDetails> { _ in
       var configuration = StoreConfiguration<MomentsDetails>()
       configuration.freshness = Freshness(staleTime: staleTime)
       return Store(
@@ -40,6 +44,14 @@ struct Timelines: Sendable {
             GetMomentsByUserIDSession(client: try client.acting(with: context[Token.self])).getMoments(userID: userID)
           }
         }, configuration: configuration)
+    }
+    let shared = SharedUpdates<Followed, MomentsSnapshot>()
+    (self.stores, self.shared) = (stores, shared)
+    figures = .every(.seconds(1)) {
+      let (reads, followed, connections) = (stores.statistics(), shared.counts, transport.statistics().total)
+      return Figures(
+        hits: reads.hits, misses: reads.misses, subscriptions: followed.streams, browsers: followed.followers,
+        connections: connections.connections, busyConnections: connections.busy + connections.streams)
     }
   }
 

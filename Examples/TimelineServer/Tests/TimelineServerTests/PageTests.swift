@@ -1,5 +1,9 @@
 import Foundation
+import GraphQLClient
 import HTTPClientCore
+import Networking
+import SocketHTTP
+import Streams
 import StrictJSON
 import Testing
 
@@ -28,9 +32,68 @@ struct PageTests {
     _ = try await browser.evaluate("\(heart).click()")
     try await browser.wait(until: "\(heart).textContent === '♡ \(count)'")
     #expect(try await browser.evaluate("window.marker").stringValue == before)
-    let picture = try await browser.screenshot()
+    withExtendedLifetime(server) {}
+  }
+
+  /// A photo, drawn by a browser.
+  private func photo(_ colors: String, in browser: Chromium) async throws -> Data {
+    let drawing = try await browser.evaluate(
+      """
+      (() => {
+        const canvas = Object.assign(document.createElement("canvas"), { width: 240, height: 160 });
+        const pen = canvas.getContext("2d"), sky = pen.createLinearGradient(0, 0, 0, 160);
+        "\(colors)".split(" ").forEach((color, i, all) => sky.addColorStop(i / (all.length - 1), color));
+        pen.fillStyle = sky;
+        pen.fillRect(0, 0, 240, 160);
+        pen.fillStyle = "#fffc";
+        pen.arc(180, 50, 18, 0, 7);
+        pen.fill();
+        return canvas.toDataURL().split(",")[1];
+      })()
+      """)
+    return try #require(Data(base64Encoded: drawing.stringValue ?? ""))
+  }
+
+  @Test func `two browsers side by side show photos, what the server does, and each other's likes, and find it again`()
+    async throws
+  {
+    let bff = try await BFF()
+    var server = try await Server(bff)
+    let (one, other) = (try await Chromium(), try await Chromium())
+    let client = try APIClient(baseURL: bff.url, transport: SocketTransport())
+    for (title, colors) in [("Home", "#203a43 #2c5364 #f7971e"), ("The lake, early", "#355c7d #6c5b7b #c06c84")] {
+      let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).png")
+      try await photo(colors, in: one).write(to: file)
+      defer { try? FileManager.default.removeItem(at: file) }
+      let session = PostPhotoSession(client: client)
+      _ = try await session.postPhoto(.file(file, contentType: "image/png"), title: title, userID: "0").value
+    }
+
+    for browser in [one, other] { try await browser.open(page(server)) }
+    let state = "document.getElementById('state').textContent"
+    for browser in [one, other] { try await browser.wait(until: "\(state) === 'live'") }
+    // Both of the photos are there, and those that cannot be had are gone.
+    let photos = "[...document.querySelectorAll('#moments img')]"
+    try await one.wait(until: "\(photos).filter(photo => photo.complete && photo.naturalWidth === 240).length === 2")
+    try await one.wait(until: "document.getElementById('browsers').textContent === '2'")
+    #expect(try await one.evaluate("document.getElementById('subscriptions').textContent") == "1")
+    #expect(
+      try await one.evaluate("/^[0-9]+ of [0-9]+$/.test(document.getElementById('hits').textContent)") == true)
+    let picture = try await one.screenshot()
     #expect(picture.starts(with: [0x89, 0x50, 0x4E, 0x47]))
     if let file = ProcessInfo.processInfo.environment["SCREENSHOT"] { try picture.write(to: URL(filePath: file)) }
+
+    let port = try #require(server.url.port)
+    server.program.kill()
+    for browser in [one, other] { try await browser.wait(until: "\(state).startsWith('not connected; from ')") }
+    #expect(try await one.evaluate("document.getElementById('figures').className") == "old")
+    _ = try await server.program.status
+    server = try await Server(bff, ["PORT": "\(port)"])
+    for browser in [one, other] { try await browser.wait(until: "\(state) === 'live'") }
+    let heart = "document.querySelector('#m0-3 button')"
+    let pressed = try #require(try await other.evaluate("\(heart).ariaPressed").stringValue)
+    _ = try await one.evaluate("\(heart).click()")
+    for browser in [one, other] { try await browser.wait(until: "\(heart).ariaPressed !== '\(pressed)'") }
     withExtendedLifetime(server) {}
   }
 

@@ -52,6 +52,28 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
+  @Test func `browsers hear what the server does: what they share, and what leaves with them`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let (one, other) = (try await Browser(server, user: "0"), try await Browser(server, user: "0"))
+    let follower = try other.events("timelines/0/events").subscribe(onNext: { _ in })
+    var seen: [Figures] = []
+    for try await figures in try one.figures("timelines/0/events").timeout(.seconds(30), scheduler: ConcurrentScheduler())
+      .values
+    {
+      seen.append(figures)
+      if figures.browsers == 2 { follower.dispose() }
+      if figures.browsers == 1, seen.contains(where: { $0.browsers == 2 }) { break }
+    }
+    // One subscription carries both, on a connection of its own.
+    #expect(seen.allSatisfy { $0.subscriptions == 1 })
+    let last = try #require(seen.last)
+    #expect(last.busyConnections >= 1)
+    #expect(last.hits >= 1)
+    // The first read of the first browser.
+    #expect(last.misses >= 1)
+    withExtendedLifetime(server) {}
+  }
+
   @Test func `a revoked token gets a 401, although another device of the user has filled the cache`() async throws {
     let bff = try await BFF("--auth", "graphql")
     let server = try await Server(bff, ["STALE_TIME": "60", "CHECK_INTERVAL": "0"])
