@@ -126,6 +126,14 @@ struct ReadmeTests {
     }
   }
 
+  @Test func `the first program of the documentation's front page gets the name that the page says`() async throws {
+    let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL, middlewares: .standard())
+    let data = try await GetUserName(variables: .init(id: "0")).data(on: client).value
+    let page = RepositoryLayout.root.appending(path: "Documentation/MomentsSDK.docc/MomentsSDK.md")
+    let name = data.timeline.userDetails.name
+    #expect(try String(contentsOf: page, encoding: .utf8).contains("`\(name)`, the name of user 0"))
+  }
+
   @Test func `the first screen gives a timeline of the real server`() async throws {
     let timeline = try await Samples.firstScreen(endpoint: BFFServer.shared().graphqlURL)
     #expect(timeline.moments.count == 60)

@@ -4,6 +4,7 @@ import HTTPClientCore
 import StoresTestSupport
 import Streams
 import StreamsTesting
+import SystemBase
 import TestSupport
 import Testing
 
@@ -211,14 +212,21 @@ import Testing
 
   @Test func `D7: entries from many threads and objects are all kept, each once`() throws {
     let folder = folder
+    let (accepted, errors) = (Locked<Set<Int>>([]), Locked<[String]>([]))
     try race(8) { thread in
-      guard let files = try? OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem()) else {
-        return
-      }
-      for number in 0..<20 { _ = try? files.append(thread * 100 + number, id: UUID().uuidString, now: .now()) }
+      do {
+        let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
+        for number in 0..<20 {
+          let mutation = thread * 100 + number
+          _ = try files.append(mutation, id: UUID().uuidString, now: .now())
+          accepted.withLock { _ = $0.insert(mutation) }
+        }
+      } catch { errors.withLock { $0.append("\(error)") } }
     }
+    #expect(errors.withLock { $0 } == [])
     let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
     let mutations = try files.names().compactMap { try files.read($0)?.mutation }
+    #expect(Set(mutations) == accepted.withLock { $0 })
     #expect(mutations.count == 160)
     #expect(Set(mutations).count == 160)
     for thread in 0..<8 {
