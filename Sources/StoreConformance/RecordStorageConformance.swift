@@ -133,6 +133,8 @@ extension RecordStorageConformance {
         }
         let other = RecordPosition(journal: places.journal &+ 1, number: 29)
         failures.expect(try subject.read(after: other).entries, is: entries, "what follows that of another journal")
+        let later = RecordPosition(journal: places.journal, number: 33)
+        failures.expect(try subject.read(after: later).entries, is: entries, "what follows one that is not there yet")
       }
     ),
     Case(

@@ -10,13 +10,15 @@ import Synchronization
 ///     let store = NormalizedStore(client, schema: schema, storage: try GRDBRecords(database, partition: accountID))
 ///
 /// Any number of partitions, stores and processes may share one database. SQLite tells no process of what others
-/// write: every ``pollInterval``, this looks for the number of the last row.
+/// write: every ``pollInterval``, this looks for the tag of the last row.
 public final class GRDBRecords: RecordStorage {
   /// How often a store looks whether other processes have written something.
   public let pollInterval: Duration
 
   private let database: any DatabaseWriter
   private let partition: Data
+  /// The last row that was read or written here, with its tag: after a backup was restored, another one may have its place.
+  private let seen = Mutex<(position: RecordPosition, tag: Int64)?>(nil)
 
   /// Uses a database, in which the tables are created if they do not exist. See ``GRDBStore/init(_:partition:)`` for how
   /// it should be configured.
@@ -33,8 +35,8 @@ public final class GRDBRecords: RecordStorage {
         try database.execute(
           sql: """
             CREATE TABLE IF NOT EXISTS recordEntry (
-              partition BLOB NOT NULL, number INTEGER NOT NULL, journal INTEGER NOT NULL, bytes BLOB NOT NULL,
-              PRIMARY KEY (partition, number));
+              partition BLOB NOT NULL, number INTEGER NOT NULL, journal INTEGER NOT NULL, tag INTEGER NOT NULL,
+              bytes BLOB NOT NULL, PRIMARY KEY (partition, number));
             CREATE TABLE IF NOT EXISTS refusedAccount (partition BLOB PRIMARY KEY NOT NULL);
             """)
         return .commit
@@ -44,36 +46,51 @@ public final class GRDBRecords: RecordStorage {
 
   /// The rows after a position, in one transaction.
   public func read(after position: RecordPosition?) throws -> RecordTail {
-    try database.read { database in
-      guard let last = try last(database) else { return RecordTail(last: nil) }
-      var start = Int64.min
-      if let position, position.journal == last.journal {
-        let next = Int64(bitPattern: position.number) + 1
-        let first = try Int64.fetchOne(
-          database, sql: "SELECT min(number) FROM recordEntry WHERE partition = ?", arguments: [partition])
-        if let first, first <= next { start = next }
+    let (tail, tag) = try database.read { database -> (RecordTail, Int64) in
+      guard let (last, tag) = try last(database) else { return (RecordTail(last: nil), 0) }
+      let known = try position.flatMap { position in
+        try isKnown(position, last, database) ? Int64(bitPattern: position.number) : nil
       }
       let entries = try GRDB.Row.fetchAll(
-        database, sql: "SELECT number, bytes FROM recordEntry WHERE partition = ? AND number >= ? ORDER BY number",
-        arguments: [partition, start]
+        database,
+        sql: "SELECT number, bytes FROM recordEntry WHERE partition = ? AND (? IS NULL OR number > ?) ORDER BY number",
+        arguments: [partition, known, known]
       ).map { row in
         let number = UInt64(bitPattern: row["number"] as Int64)
         return RecordEntry(RecordPosition(journal: last.journal, number: number), [UInt8](row["bytes"] as Data))
       }
-      return RecordTail(last: last, entries: entries)
+      return (RecordTail(last: last, entries: entries), tag)
     }
+    seen.withLock { $0 = tail.last.map { ($0, tag) } }
+    return tail
+  }
+
+  /// Whether a position is that of a row, as it was seen here, or directly before the first.
+  private func isKnown(_ position: RecordPosition, _ last: RecordPosition, _ database: Database) throws -> Bool {
+    guard position.journal == last.journal else { return false }
+    let number = Int64(bitPattern: position.number)
+    let tag = try Int64.fetchOne(
+      database, sql: "SELECT tag FROM recordEntry WHERE partition = ? AND number = ?", arguments: [partition, number])
+    if let tag { return isSeen(position, tag) }
+    let first = try Int64.fetchOne(
+      database, sql: "SELECT min(number) FROM recordEntry WHERE partition = ?", arguments: [partition])
+    return first == number &+ 1
+  }
+
+  /// Whether a row is the one that was seen in its place, as far as that is known.
+  private func isSeen(_ position: RecordPosition, _ tag: Int64) -> Bool {
+    seen.withLock { $0.map { $0.position != position || $0.tag == tag } ?? true }
   }
 
   /// Inserts a row, if the last one is the expected one.
   public func append(_ entry: RecordEntry, after position: RecordPosition) throws -> Bool {
-    try change(after: position) { try insert(entry, $0) }
+    try change(to: entry, after: position) { _ in }
   }
 
   /// Replaces all rows of the partition by one, if the last one is the expected one.
   public func replaceAll(with entry: RecordEntry, after position: RecordPosition?) throws -> Bool {
-    try change(after: position) { database in
+    try change(to: entry, after: position) { database in
       try database.execute(sql: "DELETE FROM recordEntry WHERE partition = ?", arguments: [partition])
-      try insert(entry, database)
     }
   }
 
@@ -112,59 +129,69 @@ public final class GRDBRecords: RecordStorage {
   /// own database has written may be among it.
   public var changes: Observable<Void> {
     .create { [self] observer in
-      let polling = Polling(every: pollInterval) { [database] in try database.read { try self.last($0) } }
+      let polling = Polling(every: pollInterval) { [database] in
+        try database.read { try self.last($0)?.tag }
+      }
       polling.begin(observer)
       return Disposables.create { polling.end() }
     }
   }
 
-  private func last(_ database: Database) throws -> RecordPosition? {
+  private func last(_ database: Database) throws -> (position: RecordPosition, tag: Int64)? {
     try GRDB.Row.fetchOne(
-      database, sql: "SELECT journal, number FROM recordEntry WHERE partition = ? ORDER BY number DESC LIMIT 1",
+      database, sql: "SELECT journal, number, tag FROM recordEntry WHERE partition = ? ORDER BY number DESC LIMIT 1",
       arguments: [partition]
     ).map { row in
-      RecordPosition(
+      let position = RecordPosition(
         journal: UInt64(bitPattern: row["journal"] as Int64), number: UInt64(bitPattern: row["number"] as Int64))
+      return (position, row["tag"] as Int64)
     }
   }
 
-  private func insert(_ entry: RecordEntry, _ database: Database) throws {
+  private func insert(_ entry: RecordEntry, _ tag: Int64, _ database: Database) throws {
     try database.execute(
-      sql: "INSERT INTO recordEntry (partition, number, journal, bytes) VALUES (?, ?, ?, ?)",
+      sql: "INSERT INTO recordEntry (partition, number, journal, tag, bytes) VALUES (?, ?, ?, ?, ?)",
       arguments: [
-        partition, Int64(bitPattern: entry.position.number), Int64(bitPattern: entry.position.journal),
+        partition, Int64(bitPattern: entry.position.number), Int64(bitPattern: entry.position.journal), tag,
         Data(entry.bytes),
       ])
   }
 
-  private func change(after position: RecordPosition?, _ body: (Database) throws -> Void) throws -> Bool {
-    try database.writeWithoutTransaction { database in
+  private func change(
+    to entry: RecordEntry, after position: RecordPosition?, _ prepare: (Database) throws -> Void
+  ) throws -> Bool {
+    let tag = Int64.random(in: .min ... .max)
+    let isDone = try database.writeWithoutTransaction { database in
       var isDone = false
       // A transaction that begins with a read could not write if another process has written meanwhile.
       try database.inTransaction(.immediate) {
-        guard try last(database) == position else { return .rollback }
-        try body(database)
+        let last = try last(database)
+        guard last?.position == position, last.map({ isSeen($0.position, $0.tag) }) ?? true else { return .rollback }
+        try prepare(database)
+        try insert(entry, tag, database)
         isDone = true
         return .commit
       }
       return isDone
     }
+    if isDone { seen.withLock { $0 = (entry.position, tag) } }
+    return isDone
   }
 }
 
-/// Looks again and again for the last position, on a thread of the system's, since it waits for the database.
+/// Looks again and again for the tag of the last row, on a thread of the system's, since it waits for the database.
 private final class Polling: Sendable {
   private struct State {
-    var seen: RecordPosition?
+    var seen: Int64?
     var next: (any Disposable)?
     var isEnded = false
   }
 
   private let interval: Duration
-  private let last: @Sendable () throws -> RecordPosition?
+  private let last: @Sendable () throws -> Int64?
   private let state: Mutex<State>
 
-  init(every interval: Duration, _ last: @escaping @Sendable () throws -> RecordPosition?) {
+  init(every interval: Duration, _ last: @escaping @Sendable () throws -> Int64?) {
     (self.interval, self.last) = (interval, last)
     state = Mutex(State(seen: try? last()))
   }

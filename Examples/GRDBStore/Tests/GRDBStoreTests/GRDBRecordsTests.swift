@@ -36,6 +36,35 @@ import Testing
     #expect(!records.isRefused)
   }
 
+  @Test func `what a backup lacks is not there, also if something else has its place`() throws {
+    defer { remove() }
+    let (database, journal) = (try open(), UInt64(7))
+    func entry(_ number: UInt64, _ byte: UInt8) -> RecordEntry {
+      RecordEntry(RecordPosition(journal: journal, number: number), [byte])
+    }
+    let (first, second, third) = (try GRDBRecords(database), try GRDBRecords(open()), try GRDBRecords(open()))
+    let (known, lost, other) = (entry(0, 1), entry(1, 2), entry(1, 3))
+    #expect(try first.replaceAll(with: known, after: nil))
+    #expect(try first.append(lost, after: known.position))
+    for records in [second, third] { #expect(try records.read(after: nil).entries == [known, lost]) }
+    try database.write { try $0.execute(sql: "DELETE FROM recordEntry WHERE number = 1") }
+    #expect(try first.read(after: lost.position) == RecordTail(last: known.position, entries: [known]))
+    #expect(try first.append(other, after: known.position))
+    #expect(try !second.append(entry(2, 4), after: lost.position))
+    #expect(try !second.replaceAll(with: entry(2, 4), after: lost.position))
+    #expect(try second.read(after: lost.position).entries == [known, other])
+    #expect(try third.read(after: lost.position).entries == [known, other])
+    #expect(try third.read(after: other.position).entries == [])
+  }
+
+  @Test func `the greatest number ends nothing`() throws {
+    defer { remove() }
+    let records = try GRDBRecords(open())
+    let last = RecordPosition(journal: 1, number: UInt64(Int64.max))
+    #expect(try records.replaceAll(with: RecordEntry(last, [1]), after: nil))
+    #expect(try records.read(after: last).entries == [])
+  }
+
   /// A store of one process, whose server gives one song with this title.
   private func store(_ title: String) throws -> NormalizedStore {
     let server = ScriptedTransport()

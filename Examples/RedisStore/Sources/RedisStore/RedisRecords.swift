@@ -1,5 +1,6 @@
 public import Stores
 public import Streams
+import Synchronization
 
 /// One partition of a normalised cache that all processes share, in Redis: what one of them writes, removes or invalidates
 /// shows in the watchers of all.
@@ -7,7 +8,8 @@ public import Streams
 ///     let redis = Redis(RedisServer(host: "cache"))  // one for a process
 ///     let store = NormalizedStore(client, schema: schema, storage: RedisRecords(redis, partition: account))
 ///
-/// The records are a list: the entries of a journal, each of which begins with its position. A process has one store of
+/// The records are a list: the entries of a journal, each of which begins with its position and a random tag: a Redis that
+/// is started again may have lost the last ones, and others may come in their place. A process has one store of
 /// a partition: Redis reports to it what others have written. Calls wait on their thread, at most for
 /// ``Redis/timeLimit``; `load()` of the store makes the first read on a thread of its own.
 public final class RedisRecords: RecordStorage {
@@ -17,6 +19,8 @@ public final class RedisRecords: RecordStorage {
   private let redis: Redis
   private let name: [UInt8]
   private let refusalName: [UInt8]
+  /// What the last entry begins with that was read or written here.
+  private let seen = Mutex<Head?>(nil)
 
   /// Makes a partition; does not wait for Redis.
   public init(_ redis: Redis, partition: String = "", lifetime: Duration = .seconds(7 * 86_400)) {
@@ -26,28 +30,25 @@ public final class RedisRecords: RecordStorage {
     refusalName = "\(redis.prefix)f:records:\(partition)".bytes
   }
 
-  /// The entries after a position: as many of the end as there must be, or all, if those are others.
+  /// The entries after a position, in one step; all, if it is not there.
   public func read(after position: RecordPosition?) throws -> RecordTail {
-    let last = try entries(from: -1).last?.position
-    guard let last else { return RecordTail(last: nil) }
-    if last == position { return RecordTail(last: last) }
-    if let position, last.journal == position.journal, last.number > position.number,
-      let count = Int(exactly: last.number - position.number), count < 1 << 20
-    {
-      let entries = try entries(from: -count)
-      if entries.first?.position == position.next { return RecordTail(last: entries.last?.position, entries: entries) }
+    let reply = try redis.sendAndWait(
+      ["EVAL".bytes, Script.readEntries.text.bytes, "1".bytes, name, position.map(head) ?? []])
+    guard case .list(let found) = reply else { throw RedisError.unexpectedReply }
+    // The first is what the last entry begins with.
+    let heads = try found.map { element in
+      guard case .bytes(let bytes) = element, let head = Head(bytes) else { throw RedisError.unexpectedReply }
+      return (head, bytes)
     }
-    let entries = try entries(from: 0)
-    return RecordTail(last: entries.last?.position, entries: entries)
+    let entries = heads.dropFirst().map { RecordEntry($0.position, Array($1[Head.count...])) }
+    let last = heads.first?.0
+    seen.withLock { $0 = last }
+    return RecordTail(last: last?.position, entries: entries)
   }
 
-  private func entries(from start: Int) throws -> [RecordEntry] {
-    let reply = try redis.sendAndWait(["LRANGE".bytes, name, "\(start)".bytes, "-1".bytes])
-    guard case .list(let found) = reply else { throw RedisError.unexpectedReply }
-    return try found.map { element in
-      guard case .bytes(let bytes) = element, let entry = RecordEntry(bytes) else { throw RedisError.unexpectedReply }
-      return entry
-    }
+  /// What an entry at a position begins with: also the tag, if it was seen here.
+  private func head(_ position: RecordPosition) -> [UInt8] {
+    seen.withLock { $0?.position == position ? $0?.bytes : nil } ?? position.bytes
   }
 
   /// Pushes an entry, in one step with the comparison.
@@ -61,11 +62,12 @@ public final class RedisRecords: RecordStorage {
   }
 
   private func add(_ entry: RecordEntry, after position: RecordPosition?, replaces: Bool) throws -> Bool {
-    let milliseconds = "\(Int(lifetime / .milliseconds(1)))"
+    let new = Head(position: entry.position, tag: .random(in: .min ... .max))
     let reply = try redis.sendAndWait(
-      ["EVAL".bytes, Script.addEntry.text.bytes, "1".bytes, name]
-        + [position?.bytes ?? [], entry.position.bytes + entry.bytes, (replaces ? "1" : "0").bytes, milliseconds.bytes])
+      ["EVAL".bytes, Script.addEntry.text.bytes, "2".bytes, name, refusalName]
+        + [position.map(head) ?? [], new.bytes + entry.bytes, (replaces ? "1" : "0").bytes, milliseconds])
     guard case .number(let isDone) = reply else { throw RedisError.unexpectedReply }
+    if isDone == 1 { seen.withLock { $0 = new } }
     return isDone == 1
   }
 
@@ -82,9 +84,13 @@ public final class RedisRecords: RecordStorage {
     return false
   }
 
-  /// Sets or deletes a key of its own.
+  private var milliseconds: [UInt8] { "\(Int(lifetime / .milliseconds(1)))".bytes }
+
+  /// Sets or deletes a key of its own, which is kept as long as the records are; also in a Redis without memory.
   public func setRefused(_ isRefused: Bool) throws {
-    _ = try redis.sendAndWait(isRefused ? ["SET".bytes, refusalName, "1".bytes] : ["DEL".bytes, refusalName])
+    _ = try redis.sendAndWait(
+      isRefused
+        ? ["EVAL".bytes, Script.mark.text.bytes, "1".bytes, refusalName, milliseconds] : ["DEL".bytes, refusalName])
   }
 
   /// What other processes have written, on the thread on which Redis reports it; and whenever Redis was away.
@@ -98,19 +104,29 @@ public final class RedisRecords: RecordStorage {
   }
 }
 
-extension RecordPosition {
-  /// Sixteen bytes, the most significant first.
-  fileprivate var bytes: [UInt8] {
-    [journal, number].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+/// What an entry begins with in the list.
+private struct Head: Hashable {
+  static let count = 24
+
+  let position: RecordPosition
+  let tag: UInt64
+
+  init(position: RecordPosition, tag: UInt64) { (self.position, self.tag) = (position, tag) }
+
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count >= Self.count else { return nil }
+    func number(_ place: Int) -> UInt64 { bytes[place..<(place + 8)].reduce(0) { $0 << 8 | UInt64($1) } }
+    self.init(position: RecordPosition(journal: number(0), number: number(8)), tag: number(16))
   }
+
+  var bytes: [UInt8] { position.bytes + tag.bytes }
 }
 
-extension RecordEntry {
-  /// An entry as it is in the list.
-  fileprivate init?(_ bytes: [UInt8]) {
-    guard bytes.count >= 16 else { return nil }
-    func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-    let position = RecordPosition(journal: number(bytes[..<8]), number: number(bytes[8..<16]))
-    self.init(position, Array(bytes[16...]))
-  }
+extension RecordPosition {
+  fileprivate var bytes: [UInt8] { journal.bytes + number.bytes }
+}
+
+extension UInt64 {
+  /// The most significant first.
+  fileprivate var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 }

@@ -32,17 +32,46 @@ struct Script {
       return {n, ''}
       """)
 
+  /// What the last entry of a journal of records begins with, and the entries after the one that begins like this: all, if
+  /// there is none, unless the first one is the next. `KEYS[1]` is a list. Numbers differ by fewer than 2^32.
+  static let readEntries = Script(
+    text: """
+      local last = redis.call('LINDEX', KEYS[1], -1)
+      if not last then return {} end
+      local function number(entry)
+        local a, b, c, d = string.byte(entry, 13, 16)
+        return ((a * 256 + b) * 256 + c) * 256 + d
+      end
+      local first = 0
+      if #ARGV[1] > 0 and string.sub(last, 1, 8) == string.sub(ARGV[1], 1, 8) then
+        local count = (number(last) - number(ARGV[1])) % 4294967296
+        local known = redis.call('LINDEX', KEYS[1], -count - 1)
+        if known and string.sub(known, 1, #ARGV[1]) == ARGV[1] then
+          if count == 0 then return {string.sub(last, 1, 24)} end
+          first = -count
+        end
+      end
+      local entries = redis.call('LRANGE', KEYS[1], first, -1)
+      table.insert(entries, 1, string.sub(last, 1, 24))
+      return entries
+      """)
+
   /// Adds an entry to a journal of records, or replaces all by it, for so many milliseconds, if the last one begins with this
-  /// position; returns whether it did. `KEYS[1]` is a list.
+  /// text; returns whether it did. `KEYS[1]` is a list, `KEYS[2]` what is kept as long.
   static let addEntry = Script(
     text: """
       local last = redis.call('LINDEX', KEYS[1], -1)
-      if string.sub(last or '', 1, 16) ~= ARGV[1] then return 0 end
+      if #ARGV[1] == 0 and last or string.sub(last or '', 1, #ARGV[1]) ~= ARGV[1] then return 0 end
       redis.call('RPUSH', KEYS[1], ARGV[2])
       if ARGV[3] == '1' then redis.call('LTRIM', KEYS[1], -1, -1) end
       redis.call('PEXPIRE', KEYS[1], ARGV[4])
+      redis.call('PEXPIRE', KEYS[2], ARGV[4])
       return 1
       """)
+
+  /// Sets a key for so many milliseconds, also without memory.
+  static let mark = Script(
+    text: "redis.call('DEL', KEYS[1]) redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) return 1")
 
   /// Marks a value by a version, which is remembered for so many milliseconds at least: returns that of what is newer.
   static let invalidate = Script(

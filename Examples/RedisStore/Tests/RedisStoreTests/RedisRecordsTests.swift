@@ -40,6 +40,46 @@ struct RedisRecordsTests {
     #expect(records.isRefused)
   }
 
+  @Test func `a refusal is kept also if Redis has no memory left`() throws {
+    let records = RedisRecords(connected(), partition: "a")
+    try server.command("CONFIG", "SET", "maxmemory", "1")
+    try records.setRefused(true)
+    #expect(RedisRecords(connected(), partition: "a").isRefused)
+    try records.setRefused(false)
+    #expect(!RedisRecords(connected(), partition: "a").isRefused)
+  }
+
+  @Test func `a refusal is kept as long as the records, and no longer`() throws {
+    let redis = connected()
+    func lifetimes() throws -> [Int] {
+      try ["v", "f"].map { Int(try server.command("PTTL", "store:\($0):records:a")) ?? -1 }
+    }
+    try RedisRecords(redis, partition: "a", lifetime: .seconds(50)).setRefused(true)
+    #expect((1...50_000).contains(try lifetimes()[1]))
+    let records = RedisRecords(redis, partition: "a", lifetime: .seconds(1_000))
+    let entry = RecordEntry(RecordPosition(journal: 7, number: 0), [1])
+    #expect(try records.replaceAll(with: entry, after: nil))
+    #expect(try lifetimes().allSatisfy((900_000...1_000_000).contains))
+  }
+
+  @Test func `what Redis has lost is not there, also if something else has its place`() throws {
+    func entry(_ number: UInt64, _ byte: UInt8) -> RecordEntry {
+      RecordEntry(RecordPosition(journal: 7, number: number), [byte])
+    }
+    let records = (0..<3).map { _ in RedisRecords(connected(), partition: "a") }
+    let (known, lost, other) = (entry(0, 1), entry(1, 2), entry(1, 3))
+    #expect(try records[0].replaceAll(with: known, after: nil))
+    #expect(try records[0].append(lost, after: known.position))
+    for index in 1...2 { #expect(try records[index].read(after: nil).entries == [known, lost]) }
+    try server.command("RPOP", "store:v:records:a")
+    #expect(try records[0].read(after: lost.position) == RecordTail(last: known.position, entries: [known]))
+    #expect(try records[0].append(other, after: known.position))
+    #expect(try !records[1].append(entry(2, 4), after: lost.position))
+    #expect(try !records[1].replaceAll(with: entry(2, 4), after: lost.position))
+    for index in 1...2 { #expect(try records[index].read(after: lost.position).entries == [known, other]) }
+    #expect(try records[2].read(after: other.position).entries == [])
+  }
+
   private struct GetSong: GraphQLSession {
     struct ResponseData: Codable, Sendable {
       struct Song: Codable, Sendable { var title: String }
