@@ -17,12 +17,41 @@ package struct SharedRecords: Sendable {
   /// Calls that are still to fail.
   package func fail(_ count: Int) { server.failures.withLock { $0 = count } }
 
+  /// Sets whether all calls fail; when the storage is back, processes hear of it.
+  package func setAway(_ isAway: Bool) {
+    server.isAway.withLock { $0 = isAway }
+    if !isAway { server.changes.onNext(nil) }
+  }
+
+  /// How many calls have failed while it was away.
+  package var failedCalls: Int { server.failedCalls.withLock { $0 } }
+
+  /// How often was asked whether the server has refused the account.
+  package var refusalReads: Int { server.refusalReads.withLock { $0 } }
+
+  /// Puts a backup in the place of the entries.
+  package func restore(_ entries: [RecordEntry]) {
+    server.entries.withLock { $0 = entries }
+    server.changes.onNext(nil)
+  }
+
   fileprivate final class Server: Sendable {
     let entries = Locked<[RecordEntry]>([])
+    let isRefused = Locked(false)
+    let isAway = Locked(false)
+    let failedCalls = Locked(0)
+    let refusalReads = Locked(0)
     let failures = Locked(0)
-    let changes = PublishSubject<ObjectIdentifier>()
+    let changes = PublishSubject<ObjectIdentifier?>()
+
+    func checkPresence() throws {
+      guard isAway.withLock({ $0 }) else { return }
+      failedCalls.withLock { $0 += 1 }
+      throw IsAway()
+    }
 
     func call<Result>(_ body: (inout [RecordEntry]) -> Result) throws -> Result {
+      try checkPresence()
       try failures.withLock { failures in
         if failures > 0 {
           failures -= 1
@@ -42,6 +71,9 @@ package struct SharedRecords: Sendable {
     private let isDeaf = Locked(false)
     private let onRead = Locked<(@Sendable (inout RecordTail) -> Void)?>(nil)
     private let lostAnswers = Locked(0)
+    private let failingReads = Locked((count: 0, saysItIsBack: false))
+    /// The last entry that it has read or written, which may be another one by now.
+    private let seen = Locked<RecordEntry?>(nil)
 
     fileprivate init(server: Server) { self.server = server }
 
@@ -51,10 +83,26 @@ package struct SharedRecords: Sendable {
     /// Sets what happens to all that is read, before it is given.
     package func onRead(_ action: @escaping @Sendable (inout RecordTail) -> Void) { onRead.withLock { $0 = action } }
 
+    /// Lets reads fail; after each, the storage says that it is back, if it is to.
+    package func failReading(_ count: Int, saysItIsBack: Bool = false) {
+      failingReads.withLock { $0 = (count, saysItIsBack) }
+    }
+
+    /// How many reads are still to fail.
+    package var failingReadCount: Int { failingReads.withLock { $0.count } }
+
     /// Changes that are still to be made, and fail nevertheless.
     package func loseAnswers(_ count: Int) { lostAnswers.withLock { $0 = count } }
 
     package func read(after position: RecordPosition?) throws -> RecordTail {
+      let (fails, saysItIsBack) = failingReads.withLock { failing in
+        defer { failing.count = max(failing.count - 1, 0) }
+        return (failing.count > 0, failing.saysItIsBack)
+      }
+      if fails {
+        if saysItIsBack { server.changes.onNext(nil) }
+        throw IsAway()
+      }
       var tail = try tail(after: position)
       onRead.withLock { $0 }?(&tail)
       return tail
@@ -62,11 +110,17 @@ package struct SharedRecords: Sendable {
 
     private func tail(after position: RecordPosition?) throws -> RecordTail {
       try server.call { entries in
-        let known = entries.firstIndex { $0.position == position }
+        defer { seen.withLock { $0 = entries.last } }
+        let known = entries.firstIndex { $0.position == position && !isAnother($0) }
         let isNext = position.map { entries.first?.position == $0.next } == true
         let start = isNext ? 0 : known.map { $0 + 1 } ?? 0
         return RecordTail(last: entries.last?.position, entries: Array(entries[start...]))
       }
+    }
+
+    /// Whether an entry has come in the place of one that was lost.
+    private func isAnother(_ entry: RecordEntry) -> Bool {
+      seen.withLock { $0?.position == entry.position && $0 != entry }
     }
 
     package func append(_ entry: RecordEntry, after position: RecordPosition) throws -> Bool {
@@ -84,8 +138,9 @@ package struct SharedRecords: Sendable {
 
     private func change(after position: RecordPosition?, _ body: (inout [RecordEntry]) -> Void) throws -> Bool {
       let isDone = try server.call { entries in
-        guard entries.last?.position == position else { return false }
+        guard entries.last?.position == position, entries.last.map(isAnother) != true else { return false }
         body(&entries)
+        seen.withLock { $0 = entries.last }
         return true
       }
       if isDone { server.changes.onNext(ObjectIdentifier(self)) }
@@ -96,6 +151,23 @@ package struct SharedRecords: Sendable {
         }
       }
       return isDone
+    }
+
+    package func signOut() throws {
+      try removeAll()
+      try setRefused(false)
+    }
+
+    /// Also if it cannot be read.
+    package var isRefused: Bool {
+      server.refusalReads.withLock { $0 += 1 }
+      guard (try? server.checkPresence()) != nil else { return true }
+      return server.isRefused.withLock { $0 }
+    }
+
+    package func setRefused(_ isRefused: Bool) throws {
+      try server.checkPresence()
+      server.isRefused.withLock { $0 = isRefused }
     }
 
     package var changes: Observable<Void> {

@@ -7,6 +7,8 @@ extension NormalizedRecords {
     /// Whether they have removed everything: what is there then is shown by itself.
     var isRemoval = false
     var changes: [RecordChange] = []
+    /// The fields that the server has refused them.
+    var refused: [RecordChange] = []
     /// The operations of which there is another response, or that are out of date.
     var refreshed: [NormalizedKey] = []
     var invalidated: [NormalizedKey] = []
@@ -18,12 +20,12 @@ extension NormalizedRecords {
   ///   - areAll: Whether the entries are all that there is, since some are lost that came between.
   ///   - own: What this process writes after it.
   mutating func receive(
-    _ entries: [ArraySlice<UInt8>], areAll: Bool, then own: ArraySlice<UInt8>
+    _ entries: [ArraySlice<UInt8>], areAll: Bool, then own: ArraySlice<UInt8>, now: StoreTime
   ) -> (Received, UnreadableRecords?) {
     if areAll, let failure = failure(toRead: entries) { return (Received(), failure) }
     let change = begin()
     let level = level(of: change)
-    var (notes, known, receipt) = (RecordNotes(), RecordNotes(), RecordReceipt(layer: level))
+    var (notes, known, receipt) = (RecordNotes(), RecordNotes(), RecordReceipt(layer: level, now: now))
     if areAll { receipt.changes += cache.removeAll(in: level) }
     defer { reads.tellDates(of: receipt.dated, in: cache) }
     var (received, failure) = (Received(), UnreadableRecords?.none)
@@ -32,6 +34,7 @@ extension NormalizedRecords {
     } catch { failure = error }
     do throws(UnreadableRecords) { try cache.receive(own, &known, &receipt) } catch { failure = failure ?? error }
     received.changes = finish(receipt, by: change, in: level)
+    received.refused = receipt.refused
     if let beginning = notes.beginning, beginning < emptyAt { (emptyAt, cache.dates.earliest) = (beginning, beginning) }
     // What it says of operations is known here already.
     let ownDigests = Set(known.operations.map(\.digest))

@@ -364,8 +364,10 @@ struct NormalizedRecords: Sendable {
     log?.noteRemoval()
     let level = level(of: change)
     var changes: [RecordChange] = []
-    defer { noteTouched(in: level) }
     for field in try cache.rootFields(of: &plan) { changes += cache.remove(root, field: field, in: level) }
+    let refused = cache.touched ?? []
+    noteTouched(in: level)
+    log?.noteRefusal(of: refused, in: cache)
     return changes
   }
 

@@ -131,7 +131,11 @@ extension NormalizedStore {
           if let waiting = shown.take(entry.id) { refuse(error, waiting.change, in: steps) }
           whenWritten(done)
         case .withdrawn(let entry):
-          if let waiting = shown.take(entry.id) { end(waiting.change, in: steps) }
+          if let waiting = shown.take(entry.id) {
+            // If another process has sent it, the response takes the place of what was shown.
+            journal?.receive(reportingErrorsTo: configuration.onStorageError) { show($0, in: steps) }
+            end(waiting.change, in: steps)
+          }
           done()
         }
         // Watchers, which may stall, are called once the outbox has got rid of the change.

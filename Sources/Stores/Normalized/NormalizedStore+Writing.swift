@@ -203,6 +203,13 @@ extension NormalizedStore {
   /// Shows what other processes have written.
   func show(_ received: NormalizedRecords.Received) {
     let steps = ValueSteps()
+    show(received, in: steps)
+    store.end(steps)
+    collectIfNeeded()
+  }
+
+  func show(_ received: NormalizedRecords.Received, in steps: ValueSteps) {
+    if !received.refused.isEmpty { commit(in: steps, .removed) { _, changes in changes += received.refused } }
     commit(in: steps) { _, changes in changes += received.changes }
     if received.isRemoval {
       store.perform(in: steps) { $0.forgetAll() }
@@ -214,9 +221,7 @@ extension NormalizedStore {
       store.perform(in: steps) { $0.makeYounger(key, writtenAt: date) }
       project(reading, in: steps)
     }
-    for key in received.invalidated { store.invalidate(key) }
-    store.end(steps)
-    collectIfNeeded()
+    for key in received.invalidated { store.perform(in: steps) { $0.invalidate(key) } }
   }
 
   /// What becomes of a value when something of it is missing.

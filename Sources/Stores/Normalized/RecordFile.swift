@@ -23,6 +23,8 @@ final class RecordFile: RecordStorage {
     /// Whether the server has refused the account.
     var isRefused = false
     var isSignedOut = false
+    /// Whether the file says that everything is being removed, since that has failed.
+    var isRemoving = false
   }
 
   private let path: String
@@ -155,6 +157,7 @@ final class RecordFile: RecordStorage {
       guard bytes.count <= Self.limit else { throw DiskCacheError.tooLarge(size: bytes.count, limit: Self.limit) }
       closeFile(&state)
       try withFolder { try fileSystem.replace(Self.name, in: $0, at: path, with: bytes) }
+      if state.isRemoving { try endRemoval(&state) }
       state.file = try fileSystem.open(file, .append)
       return true
     }
@@ -186,11 +189,17 @@ final class RecordFile: RecordStorage {
     closeFile(&state)
     try withFolder { folder in
       // On a full device there may be no room for it, and the removal may succeed nevertheless.
+      state.isRemoving = true
       try? fileSystem.replace(Self.removal, in: folder, at: path, with: [])
       try fileSystem.removeIfThere(file)
       try fileSystem.sync(folder)
     }
+    try endRemoval(&state)
+  }
+
+  private func endRemoval(_ state: inout State) throws {
     try fileSystem.removeIfThere("\(path)/\(Self.removal)")
+    state.isRemoving = false
   }
 
   func signOut() throws {

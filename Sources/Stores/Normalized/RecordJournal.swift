@@ -6,7 +6,8 @@ import SystemBase
 /// Writes what has changed in the records of an account to their storage, and takes from it what was there, and what other
 /// processes add.
 ///
-/// What cannot be written stays in memory; then, all of it is written as soon as something changes.
+/// What cannot be written stays in memory, and is tried again: when something changes, when the storage says that there is
+/// something, and after 1, 2, 4 and up to 30 seconds.
 final class RecordJournal: Sendable {
   /// How many bytes may be added to a journal of any size before it is replaced.
   private static let slack = 256 << 10
@@ -14,61 +15,22 @@ final class RecordJournal: Sendable {
   private static let attempts = 100
   /// How many bytes are kept of what cannot be written.
   private static let limit = 4 << 20
-
-  private struct State {
-    var isOpen = true
-    /// The place of the last entry that was read or written.
-    var position: RecordPosition?
-    /// Whether all has to be written, in the place of what is there: nothing is, or it cannot be read.
-    var mustReplace = true
-    /// The bytes of all entries, and those of the first.
-    var size = 0
-    var firstSize = 0
-    /// Whether everything is to be removed before something is written.
-    var mustRemove = false
-    /// What has changed and is not written yet, and whether that removes something.
-    var unwritten: [UInt8] = []
-    var removesSomething = false
-    /// Whether more than that is not written: then all has to be.
-    var lacksChanges = false
-    /// Entries that the storage has failed to write, and may have nevertheless.
-    var attempts: [Attempt] = []
-
-    /// Forgets what is not written.
-    mutating func dropChanges() { (unwritten, removesSomething, lacksChanges, attempts) = ([], false, false, []) }
-
-    /// Forgets as much of what is not written as is in an entry, if it was written nevertheless: on top of what others have
-    /// added since, it would undo that.
-    mutating func noteOwn(_ entry: RecordEntry) {
-      let hash = attempts.contains { $0.position == entry.position } ? entry.bytes.hashValue : 0
-      guard let attempt = attempts.last(where: { $0.position == entry.position && $0.hash == hash }) else { return }
-      unwritten.removeFirst(min(attempt.count, unwritten.count))
-      if attempt.isAll { lacksChanges = false }
-      removesSomething = removesSomething && (lacksChanges || !unwritten.isEmpty)
-    }
-  }
-
-  /// An entry that the storage has failed to write.
-  private struct Attempt {
-    let position: RecordPosition
-    let hash: Int
-    /// How many of the bytes that are not written it has.
-    let count: Int
-    let isAll: Bool
-  }
+  /// How long after a failure the storage is tried again.
+  private static let backoff = Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0)
 
   private let storage: any RecordStorage
   private let configuration: NormalizedConfiguration
   private let records: Locked<NormalizedRecords>
   private let state = Locked(State())
+  /// Whether the server has refused the account, as the storage has it; `nil` before it was asked.
+  private let refusal = Locked<Bool?>(nil)
   private let isLoaded = Atomic(false)
   /// Who waits for what has changed to be written; `nil` if nothing is being written.
   private let waiting = Locked<[@Sendable () -> Void]?>(nil)
   /// Shows what others have added.
   private let onReceived = Locked<(@Sendable (NormalizedRecords.Received) -> Void)?>(nil)
   private let following = Locked<(any Disposable)?>(nil)
-  /// Whether what others have added will be read.
-  private let willReceive = Atomic(false)
+  private let listening = Locked(Listening())
 
   /// Begins to use a storage, and reads nothing of it.
   init(_ storage: some RecordStorage, of records: Locked<NormalizedRecords>, _ configuration: NormalizedConfiguration) {
@@ -81,13 +43,26 @@ final class RecordJournal: Sendable {
 
   private var writesBehind: Bool { configuration.writing == .behind }
 
-  /// Whether the server has refused the account.
-  var isRefused: Bool { storage.isRefused }
+  /// Whether the server has refused the account, as the storage has it. It is asked once.
+  var isRefused: Bool {
+    if let known = refusal.withLock({ $0 }) { return known }
+    let isRefused = storage.isRefused
+    refusal.withLock { $0 = $0 ?? isRefused }
+    return isRefused
+  }
 
   /// Keeps whether the server has refused the account.
   func setRefused(_ isRefused: Bool) throws {
     try state.withLockUnchecked { state in
-      if state.isOpen { try storage.setRefused(isRefused) }
+      guard state.isOpen else { return }
+      do {
+        try storage.setRefused(isRefused)
+        refusal.withLock { $0 = isRefused }
+      } catch {
+        // A storage that is away says that it is; but then nobody would try again.
+        if isRefused { refusal.withLock { $0 = false } }
+        throw error
+      }
     }
   }
 
@@ -107,8 +82,12 @@ final class RecordJournal: Sendable {
       // From before the first read on, so that nothing is missed.
       let subscription = storage.changes.subscribe(onNext: { [weak self] in self?.noteOthers() })
       following.withLock { $0 = subscription }
-      do { return load(try storage.read(after: nil), &state) } catch { return [error] }
+      do { return load(try storage.read(after: nil), &state) } catch {
+        state.isUnread = true
+        return [error]
+      }
     }
+    if state.withLock(\.isUnread) { retryLater() }
     for error in errors { configuration.onStorageError(error) }
   }
 
@@ -117,6 +96,7 @@ final class RecordJournal: Sendable {
     let size = tail.entries.reduce(0) { $0 + $1.bytes.count }
     state.position = tail.last
     (state.size, state.firstSize) = (size, tail.entries.first?.bytes.count ?? 0)
+    for entry in tail.entries { state.note(entry) }
     state.mustReplace = tail.last == nil || !isRead || tail.lostBytes > 0
     // If nothing is damaged, the types had other keys.
     if tail.lostBytes == 0 { return [] }
@@ -130,28 +110,90 @@ final class RecordJournal: Sendable {
     onReceived.withLock { $0 = receiver }
   }
 
+  /// Waits for nothing: a storage may call this on the thread that others wait for while they use it.
   private func noteOthers() {
-    if willReceive.exchange(true, ordering: .acquiringAndReleasing) { return }
-    _ = ElasticScheduler().schedule { [weak self] in
-      self?.willReceive.store(false, ordering: .releasing)
-      do { try self?.receive() } catch { self?.configuration.onStorageError(error) }
+    let begins = listening.withLock { listening in
+      listening.isRepeated = true
+      if listening.isBusy || listening.leavesToTimer { return false }
+      listening.isBusy = true
+      return true
+    }
+    if begins { _ = ElasticScheduler().schedule { [weak self] in self?.catchUpWithOthers() } }
+  }
+
+  private func catchUpWithOthers() {
+    do {
+      while listening.withLock({ $0.takesRepetition() }) { try catchUp() }
+    } catch {
+      listening.withLock { ($0.isBusy, $0.leavesToTimer) = (false, true) }
+      configuration.onStorageError(error)
     }
   }
 
+  /// Writes what could not be written before, and takes what others have added.
+  private func catchUp() throws {
+    do {
+      if state.withLock({ $0.failures > 0 }) { try write() }
+      try receive()
+      // What it has instead of what the storage has lost.
+      if state.withLock(\.lacksChanges) { try write() }
+      noteSuccess()
+    } catch {
+      retryLater()
+      throw error
+    }
+  }
+
+  private func noteSuccess() { state.withLock { $0.failures = 0 } }
+
+  /// Tries again after a pause, since nothing else may come. That it fails again was reported before.
+  private func retryLater() {
+    let pause = state.withLock { state -> Duration? in
+      guard state.isInUse else { return nil }
+      if exchange(&state.awaitsRetry, with: true) {
+        state.failures = max(state.failures, 1)
+        return nil
+      }
+      state.failures += 1
+      return Self.backoff.delay(after: state.failures)
+    }
+    guard let pause else { return }
+    _ = configuration.clock.scheduler.schedule(after: pause) { [weak self] in
+      _ = ElasticScheduler().schedule { [weak self] in self?.retry() }
+    }
+  }
+
+  private func retry() {
+    state.withLock { $0.awaitsRetry = false }
+    guard (try? catchUp()) != nil else { return }
+    // What was reported meanwhile may have come after what was read.
+    if listening.withLock({ exchange(&$0.leavesToTimer, with: false) && $0.isRepeated }) { noteOthers() }
+  }
+
+  /// Takes what others have added, and reports why it could not.
+  func receive(
+    reportingErrorsTo report: (any Error) -> Void, showing show: (NormalizedRecords.Received) -> Void
+  ) {
+    do { try receive(showing: show) } catch { report(error) }
+  }
+
   /// Takes what others have added, below what is not written yet.
-  func receive() throws {
+  func receive() throws { try receive { received in onReceived.withLock { $0 }?(received) } }
+
+  private func receive(showing show: (NormalizedRecords.Received) -> Void) throws {
     let (received, error) = try state.withLockUnchecked { state -> (NormalizedRecords.Received?, (any Error)?) in
       // What is to be removed is not taken.
-      guard state.isOpen, !state.mustRemove else { return (nil, nil) }
+      guard state.isInUse, !state.mustRemove else { return (nil, nil) }
       return receive(try storage.read(after: state.position), &state)
     }
-    if let received { onReceived.withLock { $0 }?(received) }
+    if let received { show(received) }
     if let error { configuration.onStorageError(error) }
   }
 
   private func receive(_ tail: RecordTail, _ state: inout State) -> (NormalizedRecords.Received?, (any Error)?) {
     let damage = tail.lostBytes > 0 ? NormalizedStorageError.damaged(lostBytes: tail.lostBytes) : nil
-    if tail.last == state.position {
+    let isFirst = exchange(&state.isUnread, with: false)
+    if tail.last == state.position, tail.entries.isEmpty {
       if damage == nil || state.mustReplace { return (nil, nil) }
       state.mustReplace = true
       return (nil, damage)
@@ -164,7 +206,12 @@ final class RecordJournal: Sendable {
     let known = state.position
     let isSameJournal = known == nil || known?.journal == tail.last?.journal
     let isNext = known == nil || tail.entries.first?.position == known?.next
-    let (entries, now) = (tail.entries.map { $0.bytes[...] }, configuration.clock.now)
+    // What the storage has in the place of what it has lost: the rest is as it was read.
+    var isRewound = false
+    if let known, let first = tail.entries.first { isRewound = first.position.number <= known.number }
+    let replacing = isSameJournal && isRewound ? state.history.rest(of: tail.entries) : nil
+    let (new, now) = (replacing ?? tail.entries, configuration.clock.now)
+    let entries = new.map { $0.bytes[...] }
     let result = records.withLockUnchecked { records -> (NormalizedRecords.Received, UnreadableRecords?)? in
       // What has changed since the last write comes after what was read.
       takeChanges(of: &records, &state)
@@ -174,24 +221,28 @@ final class RecordJournal: Sendable {
         state.dropChanges()
         return records.receiveOther(entries, now: now)
       }
-      for entry in tail.entries { state.noteOwn(entry) }
-      return records.receive(entries, areAll: !isNext, then: state.unwritten[...])
+      for entry in new { state.noteOwn(entry) }
+      return records.receive(entries, areAll: !isNext && replacing == nil, then: state.unwritten[...], now: now)
     }
     guard let (received, failure) = result else { return (nil, nil) }
     state.attempts = []
     state.position = tail.last
-    if failure?.hasOtherKeys == true {
+    for entry in tail.entries { state.note(entry) }
+    if failure?.hasOtherKeys == true, !isFirst {
       end(&state)
       return (received, NormalizedStorageError.otherKeys)
     }
     let sizes = tail.entries.map(\.bytes.count)
-    state.size = (isNext ? state.size : 0) + sizes.reduce(0, +)
-    if !isNext || known == nil { state.firstSize = sizes.first ?? 0 }
+    // An entry with all that there is has replaced those before.
+    let whole = tail.entries.lastIndex { $0.bytes.first == RecordStatement.beginning.rawValue }
+    state.size = (isNext && whole == nil ? state.size : 0) + sizes[(whole ?? 0)...].reduce(0, +)
+    if whole != nil || !isNext || known == nil { state.firstSize = sizes.dropFirst(whole ?? 0).first ?? 0 }
     if failure != nil {
       // What this process has takes the place of what nobody can read.
       (state.mustReplace, state.lacksChanges) = (true, true)
       return (received, NormalizedStorageError.damaged(lostBytes: tail.lostBytes + sizes.reduce(0, +)))
     }
+    if replacing != nil { state.lacksChanges = true }
     state.mustReplace = tail.last == nil || state.lacksChanges || damage != nil
     return (received, damage)
   }
@@ -245,17 +296,34 @@ final class RecordJournal: Sendable {
 
   /// Writes what has changed until now, after what others have added.
   func write() throws {
-    for _ in 0..<Self.attempts {
-      if try tryToWrite() { return }
-      try receive()
+    do {
+      for _ in 0..<Self.attempts {
+        if try tryToWrite() { return noteSuccess() }
+        try receive()
+      }
+      throw NormalizedStorageError.busy
+    } catch {
+      state.withLockUnchecked { keepUnwritten(&$0) }
+      if !(error is DiskCacheError) { retryLater() }
+      throw error
     }
-    throw NormalizedStorageError.busy
+  }
+
+  /// Keeps what could not be written for the next attempt.
+  private func keepUnwritten(_ state: inout State) {
+    // The next process must not find what the server has refused. A file can be removed also from a full device.
+    if state.isInUse, state.removesSomething {
+      state.lacksChanges = true
+      // If that cannot be done either, all that there is takes its place when it can: others need not lose the rest.
+      if (try? storage.removeAll()) != nil { noteRemoval(&state) }
+    }
+    if state.unwritten.count > Self.limit { (state.unwritten, state.attempts, state.lacksChanges) = ([], [], true) }
   }
 
   /// Returns whether nothing is left to be written; it is if others have added something.
   private func tryToWrite() throws -> Bool {
     try state.withLockUnchecked { state in
-      guard state.isOpen else {
+      guard state.isInUse else {
         // Nobody writes it any more.
         _ = records.withLockUnchecked { $0.takeLog() }
         return true
@@ -264,17 +332,13 @@ final class RecordJournal: Sendable {
       do {
         if state.mustRemove { try remove(&state) }
         if all == nil, state.unwritten.isEmpty { return true }
+        // What is there is read first.
+        if state.isUnread { return false }
         guard try write(all ?? state.unwritten, replaces: all != nil, &state) else { return false }
         state.dropChanges()
         return true
       } catch {
         state.mustReplace = true
-        // The next process must not find what the server has refused. A file can be removed also from a full device.
-        if state.removesSomething {
-          state.lacksChanges = true
-          try? remove(&state)
-        }
-        if state.unwritten.count > Self.limit { (state.unwritten, state.attempts, state.lacksChanges) = ([], [], true) }
         throw error
       }
     }
@@ -286,7 +350,8 @@ final class RecordJournal: Sendable {
       takeChanges(of: &records, &state)
       let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
       let isChanged = !state.unwritten.isEmpty || state.lacksChanges
-      return isChanged && (state.mustReplace || state.lacksChanges || isLong) ? records.encoded() : nil
+      guard isChanged, state.mustReplace || state.lacksChanges || isLong else { return nil }
+      return records.encoded() + state.refusals
     }
   }
 
@@ -297,6 +362,7 @@ final class RecordJournal: Sendable {
       (state.mustRemove, state.mustReplace) = (true, true)
     }
     state.unwritten += changes.bytes
+    state.refusals += changes.refusals
     state.removesSomething = state.removesSomething || changes.isRemoval
   }
 
@@ -304,7 +370,9 @@ final class RecordJournal: Sendable {
     guard bytes.count <= RecordCache.responseLimit else {
       throw DiskCacheError.tooLarge(size: bytes.count, limit: RecordCache.responseLimit)
     }
-    let place = state.position?.next ?? RecordPosition(journal: .random(in: .min ... .max), number: 0)
+    var place = state.position?.next ?? RecordPosition(journal: .random(in: .min ... .max), number: 0)
+    // Others may have read more than there is, if the storage has lost something.
+    if replaces, state.position != nil { place.number = max(place.number, state.greatestNumber &+ 1) }
     let entry = RecordEntry(place, bytes)
     do { return try write(entry, replaces: replaces, &state) } catch {
       if state.attempts.count < Self.attempts {
@@ -325,6 +393,7 @@ final class RecordJournal: Sendable {
       (state.size, state.firstSize, state.mustReplace) = (count, count, false)
     }
     state.position = entry.position
+    state.note(entry)
     return true
   }
 
@@ -333,7 +402,11 @@ final class RecordJournal: Sendable {
   private func remove(_ state: inout State) throws {
     (state.mustRemove, state.mustReplace) = (true, true)
     try storage.removeAll()
-    (state.mustRemove, state.position) = (false, nil)
+    noteRemoval(&state)
+  }
+
+  private func noteRemoval(_ state: inout State) {
+    (state.mustRemove, state.mustReplace, state.isUnread, state.position) = (false, true, false, nil)
   }
 
   /// Removes what was written before the records were emptied.
@@ -342,7 +415,10 @@ final class RecordJournal: Sendable {
   /// Removes everything, and ends the journal, also one that was closed; after an error, another call tries again.
   func signOut() throws {
     try state.withLockUnchecked { state in
+      state.isSignedOut = true
+      state.dropChanges()
       try storage.signOut()
+      refusal.withLock { $0 = false }
       end(&state)
     }
   }

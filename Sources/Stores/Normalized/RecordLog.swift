@@ -13,6 +13,8 @@ struct RecordLog: Sendable {
   /// The operations of which something was noted, by which what others say of them is found.
   private var keys = LRUCache<UInt128, NormalizedKey>(countLimit: 1 << 14, costLimit: .max)
   private var bytes: [UInt8] = []
+  /// What of them says what the server has refused: it is said also where all there is takes the place of the rest.
+  private var refusals: [UInt8] = []
   /// Whether everything was removed.
   private var isReset = false
   /// Whether something was removed.
@@ -25,6 +27,8 @@ struct RecordLog: Sendable {
     /// Whether something is removed: then what the journal has must not be read again without this.
     var isRemoval = false
     var bytes: [UInt8] = []
+    /// What of them says what the server has refused.
+    var refusals: [UInt8] = []
   }
 
   init(_ digest: @escaping @Sendable (NormalizedKey) -> UInt128?) { self.digest = digest }
@@ -55,18 +59,25 @@ struct RecordLog: Sendable {
     cache.encodeAll(of: entity.number, into: &bytes)
   }
 
+  /// Notes that the server has refused some fields, which were noted as missing.
+  mutating func noteRefusal(of fields: [RecordChange], in cache: RecordCache) {
+    if fields.isEmpty { return }
+    cache.encodeRefusal(of: fields, into: &bytes)
+    cache.encodeRefusal(of: fields, into: &refusals)
+  }
+
   /// Notes that what is noted removes something.
   mutating func noteRemoval() { isRemoval = true }
 
   /// Everything was removed.
   mutating func reset() {
-    (bytes, isReset) = ([], true)
+    (bytes, refusals, isReset) = ([], [], true)
     _ = operations.removeAll()
   }
 
   /// Everything was removed, by others.
   mutating func forget() {
-    (bytes, isReset, isRemoval) = ([], false, false)
+    (bytes, refusals, isReset, isRemoval) = ([], [], false, false)
     _ = operations.removeAll()
   }
 
@@ -89,7 +100,7 @@ struct RecordLog: Sendable {
   mutating func take() -> Changes {
     Changes(
       isReset: exchange(&isReset, with: false), isRemoval: exchange(&isRemoval, with: false),
-      bytes: exchange(&bytes, with: []))
+      bytes: exchange(&bytes, with: []), refusals: exchange(&refusals, with: []))
   }
 
   /// All that there is.

@@ -10,6 +10,10 @@ public import SystemBase
 /// and tries again. So all processes have the same entries in the same order, and, since the last one counts, the same
 /// records.
 ///
+/// A storage that may lose entries, as one that is restored from a backup, must not take others for them that get their
+/// positions later: for each, it keeps something of its own, such as a random number. What it gives in their place tells a
+/// store that they are lost.
+///
 /// Methods are called on any thread, one at a time. They may block it for as long as a file system would, and no longer: the
 /// first read is made by who uses the store first, unless ``NormalizedStore/load()`` has made it. They must not wait for a
 /// task; see ``SourceOfTruth``.

@@ -21,6 +21,8 @@ enum RecordStatement: UInt8 {
   case beginning
   /// When the server said what a field of the entity has.
   case date
+  /// That the server has refused what a field of the entity had, which is missing.
+  case refused
 }
 
 /// Bytes that are no records, of this version at least.
@@ -71,6 +73,18 @@ extension RecordCache {
         entity = change.entity
       }
       encode(change.field, answered(change.entity, change.field, at: change.place), &numbers, into: &bytes)
+    }
+  }
+
+  /// Appends that the server has refused some fields.
+  func encodeRefusal(of fields: [RecordChange], into bytes: inout [UInt8]) {
+    var numbers = RecordNumbers()
+    bytes.append(.section)
+    for field in fields {
+      bytes.append(.entity)
+      encode(entity: field.entity, &numbers, into: &bytes)
+      bytes.append(.refused)
+      encode(field: field.field, &numbers, into: &bytes)
     }
   }
 
@@ -184,9 +198,18 @@ struct RecordReceipt {
   var changes: [RecordChange] = []
   /// The fields that have other dates.
   var dated: [RecordChange] = []
+  /// The fields that the server has refused.
+  var refused: [RecordChange] = []
   fileprivate var keys: [SlotKey] = []
+  private let now: StoreTime
 
-  init(layer: UInt64?) { self.layer = layer }
+  init(layer: UInt64?, now: StoreTime) { (self.layer, self.now) = (layer, now) }
+
+  /// How much the clock of another machine may be ahead.
+  private static let skew = Duration.seconds(60)
+
+  /// When something was said by the clock here, of which another process has a date: not later than now.
+  func date(_ date: StoreTime) -> StoreTime { date > now && date - now <= Self.skew ? now : date }
 }
 
 extension RecordCache {
@@ -244,13 +267,18 @@ extension RecordCache {
       let field = try decodeField(from: &bytes)
       let date = StoreTime(microseconds: try bytes.fixed(Int64.self))
       if dates.staleTimes.isEmpty { return }
-      dates[entity, field] = date
+      dates[entity, field] = receipt?.date(date) ?? date
       let place = knownPlace(of: field, in: entities[Int(entity)].type)
       receipt?.dated.append(RecordChange(entity: entity, field: field, place: place))
+    case .refused:
+      guard let entity = bytes.entity else { throw UnreadableRecords() }
+      let field = try decodeField(from: &bytes)
+      let place = knownPlace(of: field, in: entities[Int(entity)].type)
+      receipt?.refused.append(RecordChange(entity: entity, field: field, place: place))
     case .operation:
       let digest = try bytes.fixed(UInt128.self)
       let time = StoreTime(microseconds: try bytes.fixed(Int64.self))
-      notes.operations.append((digest, time, try bytes.byte() != 0))
+      notes.operations.append((digest, receipt?.date(time) ?? time, try bytes.byte() != 0))
     case .beginning:
       let time = StoreTime(microseconds: try bytes.fixed(Int64.self))
       let keys = String(decoding: try bytes.text(), as: UTF8.self)

@@ -21,10 +21,12 @@ import Testing
 
   private let folder = TemporaryFolder()
 
-  private func outbox(_ world: NormalizedWorld) throws -> Renames {
+  private func outbox(_ world: NormalizedWorld, isAlone: Bool = true) throws -> Renames {
     let (client, schema) = (world.store.client, try RecordSchema(NormalizedWorld.schema))
-    return try Outbox(folder: folder.url.appending(path: "outbox"), partition: "account", isIdempotent: { _ in true }) {
-      rename, _ in
+    return try Outbox(
+      folder: folder.url.appending(path: "outbox"), partition: "account", lockTimeout: .seconds(60), clock: .system,
+      fileSystem: SystemFileSystem(), isAlone: isAlone, isIdempotent: { _ in true }
+    ) { rename, _ in
       RenameIssue(rename.id, rename.title).post(on: client, for: schema)
     }
   }
@@ -92,6 +94,35 @@ import Testing
     #expect(await report.sent.count == 1)
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 sent CLOSED memory")
     await outbox.close()
+  }
+
+  @Test func `N10: what another process has sent is shown at once in the place of what has waited`() async throws {
+    let records = SharedRecords()
+    let worlds = try (0..<2).map { _ in
+      let storage = records.opened()
+      storage.setDeaf(true)
+      return try NormalizedWorld(sharing: storage)
+    }
+    let (first, second) = (worlds[0], worlds[1])
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    let sender = try outbox(first, isAlone: false)
+    show(sender, in: first)
+    let submission = Recorder(sender.submit(Rename(id: "1", title: "waits")))
+    try await first.server.wait(for: 2)
+    first.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
+    try await submission.waitForEnd()
+    let other = try outbox(second, isAlone: false)
+    show(other, in: second)
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    #expect(watcher.brief() == ["1 waits OPEN optimistic"])
+    async let report = sender.flush(evenDuringPause: true)
+    try await first.server.wait(for: 3)
+    first.server.last.data(renamed("1", "sent"))
+    #expect(await report.sent.count == 1)
+    await other.flush(evenDuringPause: true)
+    #expect(watcher.brief() == ["1 sent OPEN memory"])
+    await sender.close()
+    await other.close()
   }
 
   @Test func `what waits shows also on what is requested after everything was removed, until it is sent`() async throws

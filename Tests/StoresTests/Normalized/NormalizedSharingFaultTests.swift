@@ -136,6 +136,107 @@ import Testing
     #expect(many < few * 5 + .milliseconds(1))
   }
 
+  @Test func `processes that write in turn do not replace the journal each time`() async throws {
+    let worlds = [try process(), try process()]
+    let long = String(repeating: "x", count: 20_000)
+    for number in 0..<20 { try await worlds[0].request(GetIssue("\(number)"), issue("\(number)", "\(long)")) }
+    var (replacements, count) = (0, records.entries.count)
+    for number in 0..<50 {
+      try await worlds[number % 2].request(GetIssue("\(number % 20)"), issue("\(number % 20)", "\(number)\(long)"))
+      if records.entries.count <= count { replacements += 1 }
+      count = records.entries.count
+    }
+    // They write 1 MB, of which 0.4 MB count.
+    #expect(replacements <= 3)
+  }
+
+  // MARK: A storage that has lost something
+
+  @Test func `N16: processes end with the same records after a storage has lost the last entries`() async throws {
+    let (first, second, _) = try await two()
+    let backup = records.entries
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    try second.store.journal?.receive()
+    try await first.request(GetIssue("2"), issue("2", "c"))
+    records.restore(backup)
+    for world in [first, second] { try world.store.journal?.catchUpNow() }
+    try expect("b", in: first, second)
+    for world in [first, second, try process()] {
+      #expect(world.store.peek(GetIssue("2"))?.value?.issue?.title == "c", "what was written is written again")
+    }
+  }
+
+  @Test func `N16: so they do if others have written something in the place of what was lost`() async throws {
+    let (first, second, _) = try await two()
+    try await first.request(GetIssue("2"), issue("2", "a"))
+    let backup = records.entries
+    try await first.request(GetIssue("2"), issue("2", "b"))
+    try second.store.journal?.receive()
+    records.restore(backup)
+    let third = try process()
+    try await third.request(GetIssue("1"), issue("1", "c"))
+    // It has the number of the last entry that they have read.
+    for world in [first, second, third] { try world.store.journal?.catchUpNow() }
+    try expect("c", in: first, second)
+    for world in [first, second, third, try process()] {
+      #expect(world.store.peek(GetIssue("2"))?.value?.issue?.title == "b")
+    }
+  }
+
+  @Test func `S1: what the server has refused does not come back with a backup`() async throws {
+    let (first, second, _) = try await two()
+    let backup = records.entries
+    let get = Recorder(first.store.get(GetIssue("1"), .networkOnly))
+    first.server.last.answer("{}", status: 403)
+    try await get.waitForEnd()
+    records.restore(backup)
+    try first.store.journal?.catchUpNow()
+    try second.store.journal?.receive()
+    for world in [first, second, try process()] { #expect(world.title == nil) }
+  }
+
+  @Test func `of a backup of which a process has read nothing, it takes all`() async throws {
+    let (first, second, _) = try await two()
+    let storage = records.opened()
+    let last = try #require(records.entries.last)
+    var other = last
+    other.bytes += [RecordStatement.section.rawValue]
+    try second.store.update(GetIssue("1")) { $0.issue?.title = "b" }
+    records.restore([other])
+    try second.store.journal?.receive()
+    try expect("a", in: first, second)
+    #expect(try storage.read(after: nil).entries == [other])
+  }
+
+  @Test(arguments: 0..<30 as Range<UInt64>)
+  func `N16: processes end with the same records whatever is restored in between`(seed: UInt64) async throws {
+    var random = SplitMix(seed: seed)
+    var worlds = try (0..<3).map { _ in try process() }
+    var (log, backups) = ([String](), [[RecordEntry]]())
+    for step in 0..<60 {
+      let number = Int.random(in: 0..<3, using: &random)
+      let (world, id) = (worlds[number], "\(Int.random(in: 1...3, using: &random))")
+      let kind = Int.random(in: 0..<10, using: &random)
+      log.append("\(kind) \(number) \(id)")
+      switch kind {
+      case 0, 1, 2: try await world.request(GetIssue(id), issue(id, "t\(step)", "s\(step)"))
+      case 3: try world.store.update(GetIssue(id)) { $0.issue?.title = "e\(step)" }
+      case 4: world.store.invalidate(EntityID("Issue", id: id))
+      case 5: backups.append(records.entries)
+      case 6: if let backup = backups.randomElement(using: &random) { records.restore(backup) }
+      case 7: if step % 5 == 0 { try await world.store.clear() } else { worlds[number] = try process() }
+      default: try? world.store.journal?.receive()
+      }
+    }
+    for (number, world) in worlds.enumerated() { try await world.request(GetIssue("9"), issue("9", "\(number)")) }
+    for _ in 0..<2 { for world in worlds { try world.store.journal?.catchUpNow() } }
+    let fresh = try process()
+    for (world, id) in worlds.flatMap({ world in ["1", "2", "3", "9"].map { (world, $0) } }) {
+      #expect(
+        world.store.peek(GetIssue(id))?.value == fresh.store.peek(GetIssue(id))?.value, "issue \(id) after \(log)")
+    }
+  }
+
   // MARK: A storage that fails
 
   @Test(arguments: [false, true])
@@ -258,6 +359,14 @@ import Testing
     try second.store.journal?.receive()
     try await eventually { watcher.elements.value.last?.brief == "-" }
     #expect(second.title == nil)
+  }
+}
+
+extension RecordJournal {
+  /// What it does when the storage reports something.
+  fileprivate func catchUpNow() throws {
+    try receive()
+    try write()
   }
 }
 

@@ -81,6 +81,79 @@ import Testing
   }
 
   @Test(arguments: [false, true])
+  func `N16: what the server refuses to one process is shown by no other`(isReplaced: Bool) async throws {
+    let (first, second) = (try process(), try process())
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: second)
+    if isReplaced {
+      let long = String(repeating: "x", count: 300_000)
+      for _ in 0..<2 { try await first.request(GetIssue("2"), issue("2", long)) }
+    }
+    let count = records.entries.count
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    #expect(watcher.brief() == ["1 a OPEN memory"])
+    let get = Recorder(first.store.get(GetIssue("1"), .networkOnly))
+    first.server.last.answer("{}", status: 403)
+    try await get.waitForEnd()
+    try await eventually { watcher.elements.value.last.map { $0.value == nil } == true }
+    #expect(second.store.peek(GetIssue("1")) == nil)
+    #expect((records.entries.count <= count) == isReplaced)
+  }
+
+  @Test func `S1: what a 401 has hidden in a process stays hidden whatever others write`() async throws {
+    let (first, second) = (try process(), try process(isDeaf: true))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    #expect(watcher.brief() == ["1 a OPEN memory"])
+    let get = Recorder(second.store.get(GetIssue("2"), .networkOnly))
+    second.server.last.answer("{}", status: 401)
+    try await get.waitForEnd()
+    #expect(watcher.brief() == ["-"])
+    // The next process finds it hidden, too.
+    let third = try process(isDeaf: true)
+    let next = Recorder(third.store.stream(GetIssue("1"), .cacheOnly))
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    try first.store.update(GetIssue("1")) { $0.issue?.title = "c" }
+    for world in [second, third] { try world.store.journal?.receive() }
+    try await first.store.clear()
+    try await first.request(GetIssue("1"), issue("1", "d"))
+    for world in [second, third] {
+      try world.store.journal?.receive()
+      #expect(world.store.peek(GetIssue("1"))?.value == nil)
+    }
+    #expect(watcher.take().allSatisfy { $0.value == nil })
+    #expect(next.take().allSatisfy { $0.value == nil })
+    // Until the server accepts a request.
+    for world in [second, third] { try await world.request(GetIssue("2"), issue("2", "x")) }
+    #expect(watcher.take().last?.value?.issue?.title == "d")
+    #expect(next.take().last?.value?.issue?.title == "d")
+    #expect(!records.opened().isRefused)
+  }
+
+  @Test func `what others have written is not stale because their clocks are ahead`() async throws {
+    var time = Duration.zero
+    func process() throws -> NormalizedWorld {
+      try self.process(isDeaf: true) { [time] in
+        $0.clock = .scheduler(TestScheduler(), start: StoreTime(microseconds: 1_000_000) + time)
+        $0.staleTimes = ["Issue": .seconds(600)]
+      }
+    }
+    let second = try process()
+    await second.store.load()
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    _ = watcher.take()
+    time = .milliseconds(20)
+    try await process().request(GetIssue("1"), issue("1", "a"))
+    try second.store.journal?.receive()
+    #expect(watcher.brief() == ["1 a OPEN memory"])
+    // Nobody knows how old it is if that is more than clocks differ by.
+    time = .seconds(3_600)
+    try await process().request(GetIssue("1"), issue("1", "b"))
+    try second.store.journal?.receive()
+    #expect(second.store.peek(GetIssue("1"))?.isStale == true)
+  }
+
+  @Test(arguments: [false, true])
   func `N16: an operation that one process invalidates is out of date in the others`(isRequestedThere: Bool)
     async throws
   {

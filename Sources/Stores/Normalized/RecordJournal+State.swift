@@ -1,0 +1,83 @@
+/// What a journal knows.
+extension RecordJournal {
+  struct State {
+    var isOpen = true
+    /// The place of the last entry that was read or written.
+    var position: RecordPosition?
+    /// Whether all has to be written, in the place of what is there: nothing is, or it cannot be read.
+    var mustReplace = true
+    /// The bytes of all entries, and those of the first.
+    var size = 0
+    var firstSize = 0
+    /// Whether everything is to be removed before something is written.
+    var mustRemove = false
+    /// What has changed and is not written yet, and whether that removes something.
+    var unwritten: [UInt8] = []
+    var removesSomething = false
+    /// Whether more than that is not written: then all has to be.
+    var lacksChanges = false
+    /// Entries that the storage has failed to write, and may have nevertheless.
+    var attempts: [Attempt] = []
+    /// Whether the first read has failed: what is there is not known.
+    var isUnread = false
+    /// What was read or written last, and the greatest number that an entry of the journal has had.
+    var history = RecordHistory()
+    var greatestNumber: UInt64 = 0
+    /// What the server has refused, of what is not written.
+    var refusals: [UInt8] = []
+    /// Whether the account was signed out here, also if the storage could not do it: nothing is written any more.
+    var isSignedOut = false
+    /// How often the storage has failed in a row, and whether a timer tries it again.
+    var failures = 0
+    var awaitsRetry = false
+
+    mutating func note(_ entry: RecordEntry) {
+      if entry.position.journal != history.last?.journal { greatestNumber = 0 }
+      greatestNumber = max(greatestNumber, entry.position.number)
+      history.note(entry)
+    }
+
+    /// Forgets what is not written.
+    mutating func dropChanges() {
+      (unwritten, refusals, removesSomething, lacksChanges, attempts) = ([], [], false, false, [])
+    }
+
+    var isInUse: Bool { isOpen && !isSignedOut }
+
+    /// Forgets as much of what is not written as is in an entry, if it was written nevertheless: on top of what others have
+    /// added since, it would undo that.
+    mutating func noteOwn(_ entry: RecordEntry) {
+      let hash = attempts.contains { $0.position == entry.position } ? entry.bytes.hashValue : 0
+      guard let attempt = attempts.last(where: { $0.position == entry.position && $0.hash == hash }) else { return }
+      unwritten.removeFirst(min(attempt.count, unwritten.count))
+      if attempt.isAll { lacksChanges = false }
+      removesSomething = removesSomething && (lacksChanges || !unwritten.isEmpty)
+    }
+  }
+
+  /// An entry that the storage has failed to write.
+  struct Attempt {
+    let position: RecordPosition
+    let hash: Int
+    /// How many of the bytes that are not written it has.
+    let count: Int
+    let isAll: Bool
+  }
+
+  /// What becomes of what the storage reports.
+  struct Listening {
+    /// Whether what others have added is being read, or soon will be.
+    var isBusy = false
+    /// Whether something was reported since that began.
+    var isRepeated = false
+    /// Whether that has failed, so that it is tried again by a timer alone: a storage that takes too long to read may say
+    /// that it is back each time that it has been given up.
+    var leavesToTimer = false
+
+    /// Whether there is something to read; if not, nothing is read any more.
+    mutating func takesRepetition() -> Bool {
+      isBusy = exchange(&isRepeated, with: false)
+      return isBusy
+    }
+  }
+}

@@ -1,0 +1,249 @@
+import GraphQLClient
+import StoresTestSupport
+import Streams
+import StreamsTesting
+import SystemBase
+import TestSupport
+import Testing
+
+@testable import Stores
+
+/// A storage that is away for a time: what has changed meanwhile, and what could not be read.
+@Suite(.timeLimit(.minutes(1))) struct NormalizedAwayTests {
+  private let records = SharedRecords()
+  private let folder = TemporaryFolder()
+
+  /// One process; one that hears nothing tries again by its own clock alone.
+  private func process(
+    isDeaf: Bool = false, _ change: (inout NormalizedConfiguration) -> Void = { _ in }
+  ) throws -> NormalizedWorld {
+    let storage = records.opened()
+    storage.setDeaf(isDeaf)
+    return try NormalizedWorld(sharing: storage, change)
+  }
+
+  private func wait(for title: String?, of id: String = "1", in world: NormalizedWorld) async throws {
+    try await eventually { world.store.peek(GetIssue(id))?.value?.issue?.title == title }
+  }
+
+  /// A process, and another one, that have issue 1.
+  private func two(isDeaf: Bool = false) async throws -> (NormalizedWorld, NormalizedWorld) {
+    let (first, second) = (try process(), try process(isDeaf: isDeaf))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: second)
+    return (first, second)
+  }
+
+  /// Lets the server refuse issue 1 to a process.
+  private func refuse(_ status: Int, in world: NormalizedWorld) async throws {
+    let get = Recorder(world.store.get(GetIssue("1"), .networkOnly))
+    world.server.last.answer("{}", status: status)
+    try await get.waitForEnd()
+    get.dispose()
+  }
+
+  // MARK: Writing
+
+  @Test func `N16: what could not be written is written when the storage is back`() async throws {
+    let (first, second) = try await two()
+    records.setAway(true)
+    try second.store.update(GetIssue("1")) { $0.issue?.title = "b" }
+    records.setAway(false)
+    try await wait(for: "b", in: first)
+  }
+
+  @Test func `what could not be written is tried again after pauses that double, and reported once`() async throws {
+    let errors = Mutable(0)
+    let first = try process()
+    let second = try process(isDeaf: true) { $0.onStorageError = { _ in errors.update { $0 += 1 } } }
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    #expect(second.store.peek(GetIssue("1"))?.value?.issue?.title == "a")
+    records.setAway(true)
+    try second.store.update(GetIssue("1")) { $0.issue?.title = "b" }
+    let (calls, timers) = (records.failedCalls, second.time.pendingCount)
+    for (number, pause) in [1, 2, 4, 8, 16, 30, 30].enumerated() {
+      second.time.advance(by: .seconds(pause) - .milliseconds(1))
+      #expect(records.failedCalls == calls + number)
+      second.time.advance(by: .milliseconds(1))
+      try await eventually { records.failedCalls == calls + number + 1 && second.time.pendingCount == timers }
+    }
+    #expect(errors.value == 1)
+    records.setAway(false)
+    second.time.advance(by: .seconds(30))
+    try await wait(for: "b", in: first)
+  }
+
+  @Test func `N16: what the server has refused while the storage was away is removed when it is back`() async throws {
+    let (first, second) = try await two()
+    records.setAway(true)
+    try await refuse(403, in: second)
+    records.setAway(false)
+    try await eventually { first.store.missingPath(of: GetIssue("1")) != nil }
+    // And the process hears of what others write.
+    try await first.request(GetIssue("2"), issue("2", "b"))
+    try await wait(for: "b", of: "2", in: second)
+  }
+
+  @Test(arguments: [true, false])
+  func `N16: a removal that could not be written costs others nothing else`(isDeaf: Bool) async throws {
+    let (first, second) = try await two(isDeaf: isDeaf)
+    try await first.request(GetIssue("2"), issue("2", "b"))
+    let watcher = Recorder(first.store.stream(GetIssue("2"), .cacheOnly))
+    records.setAway(true)
+    second.store.invalidate(EntityID("Issue", id: "1"))
+    records.setAway(false)
+    second.time.advance(by: .seconds(1))
+    try await eventually { first.store.missingPath(of: GetIssue("1")) != nil }
+    try await second.store.flush()
+    try first.store.journal?.receive()
+    #expect(watcher.brief() == ["2 b OPEN memory"])
+    #expect(try process().store.peek(GetIssue("2"))?.value?.issue?.title == "b")
+  }
+
+  @Test func `N8: what is written after a removal that has failed is there after a restart`() async throws {
+    let files = FaultyFileSystem()
+    let world = try NormalizedWorld(in: folder.url, fileSystem: files)
+    for id in ["1", "2"] { try await world.request(GetIssue(id), issue(id, "a")) }
+    // The file cannot be added to, nor removed.
+    files.setFull(true)
+    files.keepFiles(endingWith: "/records")
+    try await refuse(403, in: world)
+    files.setFull(false)
+    files.keepFiles(endingWith: nil)
+    try await world.request(GetIssue("3"), issue("3", "c"))
+    await world.store.close()
+    let next = try NormalizedWorld(in: folder.url)
+    #expect(["1", "2", "3"].map { next.store.peek(GetIssue($0))?.value?.issue?.title } == [nil, "a", "c"])
+  }
+
+  @Test func `D3: what the server has refused is removed from a file as soon as the disk works`() async throws {
+    let files = FaultyFileSystem()
+    let world = try NormalizedWorld(in: folder.url, fileSystem: files)
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    files.fail(call: 0, isLasting: true)
+    try await refuse(403, in: world)
+    files.fail(call: nil)
+    world.time.advance(by: .seconds(1))
+    try await eventually { folder.journal == nil || folder.files.count { $0.hasSuffix("/removing") } == 0 }
+    try await eventually { () -> Bool in
+      guard let copy = try? folder.copy() else { return false }
+      return (try? NormalizedWorld(in: copy.url))?.store.peek(GetIssue("1")) == nil
+    }
+  }
+
+  @Test func `S1: a refusal that could not be kept is kept when the storage is back`() async throws {
+    let (first, second) = try await two(isDeaf: true)
+    records.setAway(true)
+    try await refuse(401, in: second)
+    records.setAway(false)
+    try await eventually { records.opened().isRefused }
+    #expect(try process().store.peek(GetIssue("1")) == nil)
+    _ = first
+  }
+
+  @Test func `N7: after a sign-out that the storage could not do, nothing is written, and another one does it`()
+    async throws
+  {
+    let (first, second) = try await two()
+    records.setAway(true)
+    try second.store.update(GetIssue("1")) { $0.issue?.title = "b" }
+    await #expect(throws: SharedRecords.IsAway.self) { try await second.store.signOut() }
+    let entries = records.entries
+    records.setAway(false)
+    try await second.store.flush()
+    #expect(records.entries == entries)
+    try await second.store.signOut()
+    #expect(records.entries == [])
+    try await wait(for: nil, in: first)
+  }
+
+  @Test func `a storage is asked once whether the server has refused the account`() async throws {
+    let world = try process()
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    let count = records.refusalReads
+    try await world.request(GetIssue("1"), issue("1", "b"))
+    try await refuse(403, in: world)
+    #expect(records.refusalReads == count)
+  }
+
+  // MARK: Reading
+
+  @Test func `N8: records that could not be read at first are not replaced`() async throws {
+    let first = try NormalizedWorld(in: folder.url)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    await first.store.close()
+    let files = FaultyFileSystem()
+    files.failReading(ofFilesEndingWith: "/records", code: EMFILE)
+    let second = try NormalizedWorld(in: folder.url, fileSystem: files)
+    #expect(second.store.peek(GetIssue("1")) == nil)
+    try await second.request(GetIssue("2"), issue("2", "b"))
+    files.failReading(ofFilesEndingWith: nil)
+    second.time.advance(by: .seconds(1))
+    try await wait(for: "a", in: second)
+    #expect(second.store.peek(GetIssue("2"))?.value?.issue?.title == "b")
+    await second.store.close()
+    let third = try NormalizedWorld(in: folder.url)
+    #expect(["1", "2"].map { third.store.peek(GetIssue($0))?.value?.issue?.title } == ["a", "b"])
+  }
+
+  @Test func `what cannot be read can be removed`() async throws {
+    let first = try NormalizedWorld(in: folder.url)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    await first.store.close()
+    let files = FaultyFileSystem()
+    files.failReading(ofFilesEndingWith: "/records")
+    let second = try NormalizedWorld(in: folder.url, fileSystem: files)
+    #expect(second.store.peek(GetIssue("1")) == nil)
+    try await second.store.clear()
+    #expect(folder.journal == nil)
+  }
+
+  @Test func `what the server refuses is removed also if it cannot be read`() async throws {
+    let first = try NormalizedWorld(in: folder.url)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    await first.store.close()
+    let files = FaultyFileSystem()
+    files.failReading(ofFilesEndingWith: "/records")
+    let second = try NormalizedWorld(in: folder.url, fileSystem: files)
+    try await refuse(403, in: second)
+    #expect(folder.journal == nil)
+  }
+
+  @Test func `a storage that says each time that it is back, and cannot be read, is not read without a pause`()
+    async throws
+  {
+    let (storage, errors) = (records.opened(), Monitor(0))
+    let first = try process()
+    let second = try NormalizedWorld(sharing: storage) { $0.onStorageError = { _ in errors.update { $0 += 1 } } }
+    await second.store.load()
+    storage.failReading(1_000, saysItIsBack: true)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await errors.wait { $0 > 0 }
+    for pause in [1, 2, 4] {
+      try await eventually { second.time.pendingCount > 0 }
+      second.time.advance(by: .seconds(pause))
+    }
+    #expect(storage.failingReadCount > 980)
+    storage.failReading(0)
+    try await eventually { () -> Bool in
+      second.time.advance(by: .seconds(30))
+      return second.store.peek(GetIssue("1"))?.value?.issue?.title == "a"
+    }
+    // From then on, it hears of others at once.
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    try await wait(for: "b", in: second)
+  }
+
+  @Test func `N16: what others have written, and could not be read when they did, is read later`() async throws {
+    let (storage, errors) = (records.opened(), Monitor(0))
+    let first = try process()
+    let second = try NormalizedWorld(sharing: storage) { $0.onStorageError = { _ in errors.update { $0 += 1 } } }
+    await second.store.load()
+    storage.failReading(1)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await errors.wait { $0 == 1 }
+    try await eventually { second.time.pendingCount > 0 }
+    second.time.advance(by: .seconds(1))
+    try await wait(for: "a", in: second)
+  }
+}
