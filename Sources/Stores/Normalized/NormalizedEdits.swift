@@ -13,6 +13,8 @@ public final class NormalizedEdits: Sendable {
   private let isOptimistic: Bool
   /// Whether they make a layer again.
   private let isRebase: Bool
+  /// What has waited to be sent, if they are of its response.
+  private let shown: NormalizedRecords.Change?
   /// The topmost layer that they are made of: that of the mutation, or all that the server has answered.
   private let level: UInt64
   private let epoch: UInt64
@@ -26,8 +28,12 @@ public final class NormalizedEdits: Sendable {
     var isEnded = false
   }
 
-  init(_ store: NormalizedStore, _ mutation: NormalizedRecords.Change?, isOptimistic: Bool) {
+  init(
+    _ store: NormalizedStore, _ mutation: NormalizedRecords.Change?, isOptimistic: Bool,
+    insteadOf shown: NormalizedRecords.Change? = nil
+  ) {
     (self.store, self.mutation, self.isOptimistic, isRebase) = (store, mutation, isOptimistic, false)
+    self.shown = shown
     // What is to stay is not made of what is optimistic.
     level = mutation.map { isOptimistic ? $0.optimistic : $0.number } ?? RecordLayer.firstOptimistic - 1
     epoch = mutation?.epoch ?? store.records.withLock { $0.epoch }
@@ -36,6 +42,7 @@ public final class NormalizedEdits: Sendable {
   /// Edits that make a layer again.
   init(_ store: NormalizedStore, again rebase: RecordRebases.Rebase) {
     (self.store, mutation, level, epoch, isRebase) = (store, nil, rebase.layer, rebase.epoch, true)
+    shown = nil
     isOptimistic = rebase.layer >= RecordLayer.firstOptimistic
   }
 
@@ -139,7 +146,8 @@ public final class NormalizedEdits: Sendable {
     return try isOptimistic
       ? records.writeOptimistic(json, of: &plan, at: entity, by: change)
       : records.write(
-        json, of: &plan, at: entity, errors: errors, by: change, saidAt: isAnswer ? store.store.clock.now : nil)
+        json, of: &plan, at: entity, errors: errors, by: change, saidAt: isAnswer ? store.store.clock.now : nil,
+        isOrdered: shown != nil, insteadOf: shown)
   }
 
   /// Writes into the records, and notes what has changed.

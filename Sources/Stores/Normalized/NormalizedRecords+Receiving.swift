@@ -54,7 +54,7 @@ extension NormalizedRecords {
   private mutating func finish(
     _ receipt: RecordReceipt, by change: Change, in level: UInt64?
   ) -> [RecordChange] {
-    noteTouched(in: level, isLogged: false)
+    noteTouched(in: level, isLogged: false, isOrdered: false)
     noteUnread(receipt.changes)
     noteAnswer(change)
     return receipt.changes + end(change)

@@ -50,12 +50,16 @@ struct NormalizedRecords: Sendable {
   private var inProgress: Set<UInt64> = []
   /// The changes that wait to be sent: they show something, and their responses come by changes of their own.
   private var waiting: Set<UInt64> = []
+  /// What was changed meanwhile, by what the server may have done later.
+  private var meanwhile = ChangesMeanwhile()
   /// The layers with what the server has said: responses, and pushes. Layers that joined others may have some of both.
   private var answers: Set<UInt64> = []
   /// What was removed while something older was in progress, and by which change: also what was not there yet.
   private var removals: [Removal: UInt64] = [:]
   private var lastRemoval: UInt64 = 0
   private var rebases = RecordRebases()
+  /// What the latest response to what has waited has otherwise than what was changed meanwhile.
+  private var doubts: [RecordChange] = []
   private var lastNumber: UInt64 = 0
   private(set) var epoch: UInt64 = 0
   /// Whether nothing is kept any more.
@@ -86,18 +90,26 @@ struct NormalizedRecords: Sendable {
   mutating func begin(waits: Bool = false, partOf earlier: Change? = nil) -> Change {
     let change = Change(number: next(), epoch: earlier?.epoch ?? epoch)
     if waits { waiting.insert(change.number) } else { inProgress.insert(change.number) }
+    if waits, cache.touched == nil { cache.touched = [] }
     return change
   }
 
   /// Writes what a change has brought, at its level; nothing if everything was removed since it began.
-  /// - Parameter date: When the server has said it; `nil` if it has not.
+  /// - Parameters:
+  ///   - date: When the server has said it; `nil` if it has not.
+  ///   - isOrdered: Whether it is known to be older than the responses to what waits to be sent, or one of them.
+  ///   - shown: What has waited to be sent, if this is the response to that.
   mutating func write(
     _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, errors: [RecordErrorPath] = [],
-    by change: Change, saidAt date: StoreTime? = nil
+    by change: Change, saidAt date: StoreTime? = nil, isOrdered: Bool = true, insteadOf shown: Change? = nil
   ) throws(RecordError) -> [RecordChange] {
+    doubts = []
     guard isInProgress(change) else { return [] }
     let level = level(of: change)
-    defer { noteTouched(in: level) }
+    defer {
+      if let shown { doubts = meanwhile.others(than: cache.touched ?? [], since: shown.number, in: cache) }
+      noteTouched(in: level, isOrdered: isOrdered)
+    }
     var changes = try cache.write(
       data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level, saidAt: date)
     changes += removeAgain(after: change, in: level)
@@ -126,6 +138,7 @@ struct NormalizedRecords: Sendable {
   /// Ends a change: what was shown for it until then is no longer.
   mutating func end(_ change: Change) -> [RecordChange] {
     guard (inProgress.remove(change.number) ?? waiting.remove(change.number)) != nil else { return [] }
+    if waiting.isEmpty { meanwhile = ChangesMeanwhile() }
     let changes = hide(change)
     settle()
     if !removals.isEmpty, let first = inProgress.min() {
@@ -179,14 +192,14 @@ struct NormalizedRecords: Sendable {
   /// unknown which of the two the server has.
   /// - Parameter isResponse: Whether it was what the server has answered: then a later edit is right.
   mutating func overruledKeys(by change: Change, isResponse: Bool) -> [NormalizedKey] {
-    if cache.overruled.isEmpty { return [] }
+    if cache.overruled.isEmpty, doubts.isEmpty { return [] }
     let unknown = cache.overruled.filter { field in
       guard let layer = cache.answeringLayer(of: field) else { return true }
       // What is made again, is made of this.
       if rebases.has(layer.number) { return false }
       return !isResponse || answers.contains(layer.number) != layer.isOther
     }
-    return reads.keys(touchedBy: unknown)
+    return reads.keys(touchedBy: unknown + doubts)
   }
 
   /// Notes that what a change has brought is what the server has said.
@@ -389,7 +402,8 @@ struct NormalizedRecords: Sendable {
     let layers = Set(waiting.map { RecordLayer.firstOptimistic | $0 })
     rebases = rebases.restarted(layers, epoch)
     for layer in layers where rebases.has(layer) { cache.addLayer(layer) }
-    if log != nil || !rebases.isEmpty { cache.touched = [] }
+    if log != nil || !waiting.isEmpty { cache.touched = [] }
+    meanwhile = ChangesMeanwhile()
     _ = freshness.removeAll()
     (inProgress, answers, removals) = ([], [], [:])
     emptyAt = now
@@ -419,7 +433,7 @@ struct NormalizedRecords: Sendable {
   private mutating func forgetRebase(of layer: UInt64) {
     rebases.forget(layer)
     cache.staged[layer] = nil
-    if rebases.isEmpty, log == nil { cache.touched = nil }
+    if rebases.isEmpty, waiting.isEmpty, log == nil { cache.touched = nil }
   }
 
   /// Whether layers have to be made again.
@@ -467,13 +481,16 @@ struct NormalizedRecords: Sendable {
   }
 
   /// Notes that the records were changed, and what the latest writes and removals have touched at a level.
-  /// - Parameter isLogged: Whether a journal is to be given them: not if it has them already.
-  mutating func noteTouched(in level: UInt64?, isLogged: Bool = true) {
+  /// - Parameters:
+  ///   - isLogged: Whether a journal is to be given them: not if it has them already.
+  ///   - isOrdered: Whether they are known to be older than the responses to what waits to be sent.
+  mutating func noteTouched(in level: UInt64?, isLogged: Bool = true, isOrdered: Bool = true) {
     reads.noteChange()
     guard let touched = cache.touched, !touched.isEmpty else { return }
     cache.touched?.removeAll(keepingCapacity: true)
     if isLogged, level ?? 0 < RecordLayer.firstOptimistic { log?.note(touched, in: cache) }
     rebases.note(touched, in: level ?? 0)
+    if !isOrdered, !waiting.isEmpty { meanwhile.note(touched, at: next(), in: cache) }
   }
 
   /// Takes what a journal has not been given.

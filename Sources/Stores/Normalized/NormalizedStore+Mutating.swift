@@ -128,12 +128,12 @@ extension NormalizedStore {
     _ change: NormalizedRecords.Change, shown: NormalizedRecords.Change? = nil, _ number: UInt64,
     _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?, in steps: ValueSteps
   ) -> StoreError? {
-    let edits = NormalizedEdits(self, change, isOptimistic: false)
+    let edits = NormalizedEdits(self, change, isOptimistic: false, insteadOf: shown)
     // The server has made the change: the mutation does not fail if its response cannot be written.
     try? edits.writeResponse(json, of: plan(of: key), errors: errors)
     // What the closure changes is the newest there is: it changes what others have left until now.
     let update = records.withLock { $0.begin(partOf: change) }
-    let updating = NormalizedEdits(self, update, isOptimistic: false)
+    let updating = NormalizedEdits(self, update, isOptimistic: false, insteadOf: shown)
     if let updates {
       let make = { @Sendable [decoder = client.decoder] (edits: NormalizedEdits) in
         try updates(try SessionSource(session: session).data(of: json, by: decoder), edits)
@@ -251,7 +251,8 @@ extension NormalizedStore {
           try? edits.write { records, change throws(RecordError) in
             records.noteAnswer(change)
             return try records.write(
-              response.data.bytes, of: &plan, errors: response.recordErrors, by: change, saidAt: store.clock.now)
+              response.data.bytes, of: &plan, errors: response.recordErrors, by: change, saidAt: store.clock.now,
+              isOrdered: false)
           }
         }
         return .value(try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder))

@@ -125,6 +125,75 @@ import Testing
     await other.close()
   }
 
+  @Test(arguments: ["push", "same push", "mutation", "edit", "query", "other field", "nothing"])
+  func `N4: the response to what has waited is in doubt if the server may have changed the same after it`(by: String)
+    async throws
+  {
+    let world = try NormalizedWorld()
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    let outbox = try outbox(world)
+    show(outbox, in: world)
+    let watcher = Recorder(world.store.stream(GetIssue("1"), .cacheOnly))
+    let first = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    try await world.server.wait(for: 2)
+    let sending = world.server.last
+    switch by {
+    case "push", "same push":
+      let title = by == "push" ? "pushed" : "sent"
+      try world.store.receive(
+        ["issue": ["__typename": "Issue", "id": "1", "title": .string(title), "state": "OPEN"]], of: GetIssue("1"))
+    case "mutation":
+      let mutation = Recorder(world.store.mutate(RenameIssue("1", "later")))
+      world.server.last.data(renamed("1", "later"))
+      try await mutation.waitForCompletion()
+    case "edit": #expect(try world.store.update(GetIssue("1")) { $0.issue?.title = "edited" })
+    case "query": try await world.request(GetIssue("1"), issue("1", "queried"))
+    case "other field": #expect(try world.store.update(GetIssue("1")) { $0.issue?.state = "CLOSED" })
+    default: break
+    }
+    sending.data(renamed("1", "sent"))
+    try await first.waitForCompletion()
+    let isDoubted = ["push", "mutation", "edit"].contains(by)
+    #expect(world.store.peek(GetIssue("1"))?.value?.issue?.title == "sent")
+    #expect(world.store.peek(GetIssue("1"))?.isStale == isDoubted)
+    #expect(watcher.take().last?.isStale == isDoubted)
+    // What waited behind it is in order.
+    try await world.request(GetIssue("1"), issue("1", "sent"))
+    let (second, count) = (Recorder(outbox.submit(Rename(id: "1", title: "b"))), world.server.count)
+    let third = Recorder(outbox.submit(Rename(id: "1", title: "c")))
+    try await world.server.wait(for: count + 1)
+    world.server.last.data(renamed("1", "b"))
+    try await second.waitForCompletion()
+    try await world.server.wait(for: count + 2)
+    world.server.last.data(renamed("1", "c"))
+    try await third.waitForCompletion()
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 c OPEN memory")
+    await outbox.close()
+  }
+
+  @Test func `N4: so it is if another process has changed the same meanwhile`() async throws {
+    let records = SharedRecords()
+    let (first, second) = (
+      try NormalizedWorld(sharing: records.opened()), try NormalizedWorld(sharing: records.opened())
+    )
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    let outbox = try outbox(first)
+    show(outbox, in: first)
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    try await first.server.wait(for: 2)
+    let watchers = [first, second].map { Recorder($0.store.stream(GetIssue("1"), .cacheOnly)) }
+    let mutation = Recorder(second.store.mutate(RenameIssue("1", "other")))
+    second.server.last.data(renamed("1", "other"))
+    try await mutation.waitForCompletion()
+    try first.store.journal?.receive()
+    first.server.last.data(renamed("1", "sent"))
+    try await submission.waitForCompletion()
+    for watcher in watchers {
+      try await eventually { watcher.elements.value.last?.brief == "1 sent OPEN memory ~" }
+    }
+    await outbox.close()
+  }
+
   @Test func `what waits shows also on what is requested after everything was removed, until it is sent`() async throws
   {
     let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
