@@ -12,7 +12,7 @@ package struct SharedRecords: Sendable {
   package func opened() -> Opened { Opened(server: server) }
 
   /// The entries that there are.
-  package var entries: [RecordEntry] { server.entries.withLock { $0 } }
+  package var entries: [RecordEntry] { server.entries.withLock { $0.map(\.entry) } }
 
   /// Calls that are still to fail.
   package func fail(_ count: Int) { server.failures.withLock { $0 = count } }
@@ -29,14 +29,29 @@ package struct SharedRecords: Sendable {
   /// How often was asked whether the server has refused the account.
   package var refusalReads: Int { server.refusalReads.withLock { $0 } }
 
+  /// What a backup has.
+  package struct Backup: Sendable { fileprivate let entries: [Kept] }
+
+  /// A backup of the entries.
+  package var backup: Backup { Backup(entries: server.entries.withLock { $0 }) }
+
   /// Puts a backup in the place of the entries.
-  package func restore(_ entries: [RecordEntry]) {
-    server.entries.withLock { $0 = entries }
+  package func restore(_ backup: Backup) {
+    server.entries.withLock { $0 = backup.entries }
     server.changes.onNext(nil)
   }
 
+  /// Puts others in the place of the entries.
+  package func replace(_ entries: [RecordEntry]) { restore(Backup(entries: entries.map { Kept(entry: $0) })) }
+
+  /// An entry, and what tells it from others that have its position later.
+  fileprivate struct Kept: Sendable {
+    let entry: RecordEntry
+    var tag = UInt64.random(in: .min ... .max)
+  }
+
   fileprivate final class Server: Sendable {
-    let entries = Locked<[RecordEntry]>([])
+    let entries = Locked<[Kept]>([])
     let isRefused = Locked(false)
     let isAway = Locked(false)
     let failedCalls = Locked(0)
@@ -50,7 +65,7 @@ package struct SharedRecords: Sendable {
       throw IsAway()
     }
 
-    func call<Result>(_ body: (inout [RecordEntry]) -> Result) throws -> Result {
+    func call<Result>(_ body: (inout [Kept]) -> Result) throws -> Result {
       try checkPresence()
       try failures.withLock { failures in
         if failures > 0 {
@@ -73,7 +88,7 @@ package struct SharedRecords: Sendable {
     private let lostAnswers = Locked(0)
     private let failingReads = Locked((count: 0, saysItIsBack: false))
     /// The last entry that it has read or written, which may be another one by now.
-    private let seen = Locked<RecordEntry?>(nil)
+    private let seen = Locked<Kept?>(nil)
 
     fileprivate init(server: Server) { self.server = server }
 
@@ -111,24 +126,24 @@ package struct SharedRecords: Sendable {
     private func tail(after position: RecordPosition?) throws -> RecordTail {
       try server.call { entries in
         defer { seen.withLock { $0 = entries.last } }
-        let known = entries.firstIndex { $0.position == position && !isAnother($0) }
-        let isNext = position.map { entries.first?.position == $0.next } == true
+        let known = entries.firstIndex { $0.entry.position == position && !isAnother($0) }
+        let isNext = position.map { entries.first?.entry.position == $0.next } == true
         let start = isNext ? 0 : known.map { $0 + 1 } ?? 0
-        return RecordTail(last: entries.last?.position, entries: Array(entries[start...]))
+        return RecordTail(last: entries.last?.entry.position, entries: entries[start...].map(\.entry))
       }
     }
 
     /// Whether an entry has come in the place of one that was lost.
-    private func isAnother(_ entry: RecordEntry) -> Bool {
-      seen.withLock { $0?.position == entry.position && $0 != entry }
+    private func isAnother(_ kept: Kept) -> Bool {
+      seen.withLock { $0?.entry.position == kept.entry.position && $0?.tag != kept.tag }
     }
 
     package func append(_ entry: RecordEntry, after position: RecordPosition) throws -> Bool {
-      try change(after: position) { $0.append(entry) }
+      try change(after: position) { $0.append(Kept(entry: entry)) }
     }
 
     package func replaceAll(with entry: RecordEntry, after position: RecordPosition?) throws -> Bool {
-      try change(after: position) { $0 = [entry] }
+      try change(after: position) { $0 = [Kept(entry: entry)] }
     }
 
     package func removeAll() throws {
@@ -136,9 +151,9 @@ package struct SharedRecords: Sendable {
       server.changes.onNext(ObjectIdentifier(self))
     }
 
-    private func change(after position: RecordPosition?, _ body: (inout [RecordEntry]) -> Void) throws -> Bool {
+    private func change(after position: RecordPosition?, _ body: (inout [Kept]) -> Void) throws -> Bool {
       let isDone = try server.call { entries in
-        guard entries.last?.position == position, entries.last.map(isAnother) != true else { return false }
+        guard entries.last?.entry.position == position, entries.last.map(isAnother) != true else { return false }
         body(&entries)
         seen.withLock { $0 = entries.last }
         return true

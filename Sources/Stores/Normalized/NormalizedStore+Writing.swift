@@ -200,12 +200,14 @@ extension NormalizedStore {
 
   // MARK: Showing
 
-  /// Shows what other processes have written.
-  func show(_ received: NormalizedRecords.Received) {
+  /// Shows what other processes have written; returns what calls watchers.
+  func show(_ received: NormalizedRecords.Received) -> @Sendable () -> Void {
     let steps = ValueSteps()
     show(received, in: steps)
-    store.end(steps)
-    collectIfNeeded()
+    return { [self] in
+      store.end(steps)
+      collectIfNeeded()
+    }
   }
 
   func show(_ received: NormalizedRecords.Received, in steps: ValueSteps) {
@@ -221,7 +223,9 @@ extension NormalizedStore {
       store.perform(in: steps) { $0.makeYounger(key, writtenAt: date) }
       project(reading, in: steps)
     }
-    for key in received.invalidated { store.perform(in: steps) { $0.invalidate(key) } }
+    for key in received.invalidated where records.withLock({ $0.freshness(of: key).isInvalidated }) {
+      store.perform(in: steps) { $0.invalidate(key) }
+    }
   }
 
   /// What becomes of a value when something of it is missing.

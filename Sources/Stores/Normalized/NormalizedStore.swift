@@ -116,7 +116,7 @@ public final class NormalizedStore: Sendable {
       storage: journal.map { .source(RecordJournalSource(journal: $0)) } ?? .memory,
       configuration: configuration.ofValues)
     requests.setStore(self)
-    journal?.setReceiver { [weak self] in self?.show($0) }
+    journal?.setReceiver { [weak self] in self?.show($0) ?? {} }
   }
 
   /// Reads what is on disk, or in the storage, on a thread that may wait for it; without this, who uses the store first

@@ -27,8 +27,8 @@ final class RecordJournal: Sendable {
   private let isLoaded = Atomic(false)
   /// Who waits for what has changed to be written; `nil` if nothing is being written.
   private let waiting = Locked<[@Sendable () -> Void]?>(nil)
-  /// Shows what others have added.
-  private let onReceived = Locked<(@Sendable (NormalizedRecords.Received) -> Void)?>(nil)
+  /// Shows what others have added, and returns what calls watchers.
+  private let onReceived = Locked<(@Sendable (NormalizedRecords.Received) -> @Sendable () -> Void)?>(nil)
   private let following = Locked<(any Disposable)?>(nil)
   private let listening = Locked(Listening())
 
@@ -105,8 +105,8 @@ final class RecordJournal: Sendable {
 
   // MARK: What others add
 
-  /// Sets who shows what others have added.
-  func setReceiver(_ receiver: @escaping @Sendable (NormalizedRecords.Received) -> Void) {
+  /// Sets who shows what others have added, and returns what calls watchers.
+  func setReceiver(_ receiver: @escaping @Sendable (NormalizedRecords.Received) -> @Sendable () -> Void) {
     onReceived.withLock { $0 = receiver }
   }
 
@@ -134,7 +134,7 @@ final class RecordJournal: Sendable {
   private func catchUp() throws {
     do {
       if state.withLock({ $0.failures > 0 }) { try write() }
-      try receive()
+      try receive(showing: show)
       // What it has instead of what the storage has lost.
       if state.withLock(\.lacksChanges) { try write() }
       noteSuccess()
@@ -178,7 +178,13 @@ final class RecordJournal: Sendable {
   }
 
   /// Takes what others have added, below what is not written yet.
-  func receive() throws { try receive { received in onReceived.withLock { $0 }?(received) } }
+  func receive() throws { try receive { received in onReceived.withLock { $0 }?(received)() } }
+
+  /// Shows what others have added; calls watchers on a thread of its own: one that stalls keeps nothing from being read or
+  /// written.
+  private func show(_ received: NormalizedRecords.Received) {
+    if let deliver = onReceived.withLock({ $0 })?(received) { _ = ElasticScheduler().schedule(deliver) }
+  }
 
   private func receive(showing show: (NormalizedRecords.Received) -> Void) throws {
     let (received, error) = try state.withLockUnchecked { state -> (NormalizedRecords.Received?, (any Error)?) in
@@ -299,7 +305,7 @@ final class RecordJournal: Sendable {
     do {
       for _ in 0..<Self.attempts {
         if try tryToWrite() { return noteSuccess() }
-        try receive()
+        try receive(showing: show)
       }
       throw NormalizedStorageError.busy
     } catch {

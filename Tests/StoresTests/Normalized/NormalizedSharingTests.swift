@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import GraphQLClient
 import StoreConformance
@@ -128,6 +129,35 @@ import Testing
     #expect(watcher.take().last?.value?.issue?.title == "d")
     #expect(next.take().last?.value?.issue?.title == "d")
     #expect(!records.opened().isRefused)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  func `E1: a watcher that stalls keeps a process neither from writing nor from hearing of others`(isDeaf: Bool)
+    async throws
+  {
+    let (first, second) = (try process(), try process(isDeaf: isDeaf))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: second)
+    let (entered, gate) = (Monitor(false), DispatchSemaphore(value: 0))
+    let watcher = second.store.stream(GetIssue("1"), .cacheOnly).subscribe(onNext: { snapshot in
+      guard snapshot.value?.issue?.title == "b" else { return }
+      entered.update { $0 = true }
+      gate.wait()
+    })
+    defer {
+      gate.signal()
+      watcher.dispose()
+    }
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    // A deaf one hears of it when it writes.
+    try await second.request(GetIssue("2"), issue("2", "x"))
+    try await entered.wait { $0 }
+    try await second.request(GetIssue("3"), issue("3", "y"))
+    try await first.request(GetIssue("4"), issue("4", "z"))
+    try await second.request(GetIssue("5"), issue("5", "z"))
+    let ids = ["2", "3", "5"].map { try? process().store.peek(GetIssue($0))?.value?.issue?.title }
+    #expect(ids == ["x", "y", "z"])
+    _ = try await second.store.stream(GetIssue("4"), .cacheOnly).filter { $0.value?.issue?.title == "z" }.value
   }
 
   @Test func `what others have written is not stale because their clocks are ahead`() async throws {
