@@ -90,7 +90,7 @@ struct NormalizedRecords: Sendable {
   mutating func begin(waits: Bool = false, partOf earlier: Change? = nil) -> Change {
     let change = Change(number: next(), epoch: earlier?.epoch ?? epoch)
     if waits { waiting.insert(change.number) } else { inProgress.insert(change.number) }
-    if waits, cache.touched == nil { cache.touched = [] }
+    if waits { listenToCache() }
     return change
   }
 
@@ -402,7 +402,7 @@ struct NormalizedRecords: Sendable {
     let layers = Set(waiting.map { RecordLayer.firstOptimistic | $0 })
     rebases = rebases.restarted(layers, epoch)
     for layer in layers where rebases.has(layer) { cache.addLayer(layer) }
-    if log != nil || !waiting.isEmpty { cache.touched = [] }
+    listenToCache()
     meanwhile = ChangesMeanwhile()
     _ = freshness.removeAll()
     (inProgress, answers, removals) = ([], [], [:])
@@ -422,7 +422,7 @@ struct NormalizedRecords: Sendable {
     let layer = isOptimistic ? change.optimistic : change.number
     cache.addLayer(layer)
     rebases.keep(layer, epoch, isDue: change.epoch != epoch, run)
-    if cache.touched == nil { cache.touched = [] }
+    listenToCache()
   }
 
   /// Lets the layer of a change be made again, since it was made for the first time.
@@ -433,7 +433,7 @@ struct NormalizedRecords: Sendable {
   private mutating func forgetRebase(of layer: UInt64) {
     rebases.forget(layer)
     cache.staged[layer] = nil
-    if rebases.isEmpty, waiting.isEmpty, log == nil { cache.touched = nil }
+    listenToCache()
   }
 
   /// Whether layers have to be made again.
@@ -453,8 +453,8 @@ struct NormalizedRecords: Sendable {
     guard rebases.isRunning(layer) else { return }
     let record = record(of: entity)
     // What it touches is known when it is shown.
-    let touched = cache.touched
-    defer { cache.touched = touched }
+    let (touched, altered) = (cache.touched, cache.altered)
+    defer { (cache.touched, cache.altered) = (touched, altered) }
     _ = try cache.withStaged(layer) { cache throws(RecordError) in
       try cache.write(data.span.bytes, of: &plan, at: record, errors: errors, in: layer)
     }
@@ -477,7 +477,13 @@ struct NormalizedRecords: Sendable {
   /// - Parameter digest: What tells operations apart in it.
   mutating func beginLog(digest: @escaping @Sendable (NormalizedKey) -> UInt128?) {
     log = RecordLog(digest)
-    cache.touched = []
+    listenToCache()
+  }
+
+  /// Lets the cache note what it changes as far as somebody wants to know it.
+  private mutating func listenToCache() {
+    cache.touched = log == nil && waiting.isEmpty && rebases.isEmpty ? nil : cache.touched ?? []
+    cache.altered = rebases.isEmpty ? nil : cache.altered ?? []
   }
 
   /// Notes that the records were changed, and what the latest writes and removals have touched at a level.
@@ -489,7 +495,10 @@ struct NormalizedRecords: Sendable {
     guard let touched = cache.touched, !touched.isEmpty else { return }
     cache.touched?.removeAll(keepingCapacity: true)
     if isLogged, level ?? 0 < RecordLayer.firstOptimistic { log?.note(touched, in: cache) }
-    rebases.note(touched, in: level ?? 0)
+    if let altered = cache.altered {
+      cache.altered?.removeAll(keepingCapacity: true)
+      rebases.note(altered, in: cache)
+    }
     if !isOrdered, !waiting.isEmpty { meanwhile.note(touched, at: next(), in: cache) }
   }
 
@@ -515,9 +524,9 @@ struct NormalizedRecords: Sendable {
       log?.forget()
       return false
     }
-    restored.touched = []
     restored.dates.earliest = emptyAt
     cache = restored
+    listenToCache()
     reads.noteAllUnread()
     return true
   }

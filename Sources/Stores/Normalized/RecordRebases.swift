@@ -58,9 +58,13 @@ struct RecordRebases: Sendable {
     if let all = rebases[layer]?.dependencies { index.watch(layer, all) }
   }
 
-  /// Notes what has changed at a level: layers above it that were made of that are to be made again.
-  mutating func note(_ touched: [RecordChange], in level: UInt64) {
-    if !rebases.isEmpty { due.formUnion(index.touched(by: touched).filter { $0 > level }) }
+  /// Notes what has another value at a level: layers above it that were made of that are to be made again, up to the first
+  /// that has the field itself. Those above that one follow if it is otherwise then.
+  mutating func note(_ altered: [RecordAlteration], in cache: RecordCache) {
+    for alteration in altered {
+      let last = cache.layerThatHides(alteration) ?? .max
+      due.formUnion(index.touched(by: [alteration.field]).filter { $0 > alteration.level && $0 <= last })
+    }
   }
 
   /// Whether a layer may become a part of the one below, or of the base, which is 0: it is not made again any more then.

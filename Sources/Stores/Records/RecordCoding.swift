@@ -308,7 +308,9 @@ extension RecordCache {
     receipt?.keys.append(key)
     let old = visible(entity, field, at: place, upTo: top)
     if top < 0 { setBase(slot, entity, field, at: place) } else { layers[top].slots[key] = asWhole(slot) }
-    if !isHidden(entity, field, above: top), !areEqual(old, slot) { receipt?.changes.append(change) }
+    if areEqual(old, slot) { return }
+    noteAltered(change, at: top)
+    if !isHidden(entity, field, above: top) { receipt?.changes.append(change) }
   }
 
   private mutating func decodeSlot(

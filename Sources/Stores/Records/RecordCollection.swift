@@ -279,6 +279,7 @@ extension RecordCache {
       collection?.retain(entity.number, field, at: own)
       layers[place].slots[SlotKey(entity.number, field)] = .missing
       touched?.append(change)
+      noteAltered(change, at: place)
       hidden.append(change)
     }
     return hidden + rewritePages(of: hidden.map { SlotKey($0.entity, $0.field) }, above: place)
@@ -295,8 +296,10 @@ extension RecordCache {
     let place = knownPlace(of: field, in: entities[Int(entity)].type)
     guard let top = self.place(ofLayer: layer) else { return [] }
     let old = visible(entity, field, at: place, upTo: top)
-    touched?.append(RecordChange(entity: entity, field: field, place: place))
+    let change = RecordChange(entity: entity, field: field, place: place)
+    touched?.append(change)
     guard old.kind != .missing else { return [] }
+    noteAltered(change, at: top)
     if top < 0 {
       setBase(.missing, entity, field, at: place)
     } else {
@@ -305,7 +308,7 @@ extension RecordCache {
     }
     // What was put to it above stands by itself then.
     if isHidden(entity, field, above: top) { return rewritePages(of: [SlotKey(entity, field)], above: top) }
-    return old.isUnanswered ? [] : [RecordChange(entity: entity, field: field, place: place)]
+    return old.isUnanswered ? [] : [change]
   }
 }
 

@@ -39,17 +39,15 @@ extension RecordCache {
   /// Removes a layer, and returns the fields whose visible values changed.
   package mutating func removeLayer(_ number: UInt64) -> [RecordChange] {
     guard let place = layers.firstIndex(where: { $0.number == number }) else { return [] }
-    if touched != nil {
-      let fields = layers[place].slots.keys.map { key in
-        RecordChange(entity: key.entity, field: key.field, place: self.place(of: key))
-      }
-      touched? += fields
-    }
-    let changes = layers[place].slots.compactMap { key, slot -> RecordChange? in
-      guard !isHidden(key.entity, key.field, above: place) else { return nil }
-      let own = self.place(of: key)
-      let below = visible(key.entity, key.field, at: own, upTo: place - 1)
-      return areEqual(below, slot) ? nil : RecordChange(entity: key.entity, field: key.field, place: own)
+    let slots = layers[place].slots
+    let changes = slots.compactMap { key, slot -> RecordChange? in
+      let change = RecordChange(entity: key.entity, field: key.field, place: self.place(of: key))
+      touched?.append(change)
+      let isHidden = isHidden(key.entity, key.field, above: place)
+      if isHidden, altered == nil { return nil }
+      if areEqual(visible(key.entity, key.field, at: change.place, upTo: place - 1), slot) { return nil }
+      noteAltered(change, at: place)
+      return isHidden ? nil : change
     }
     // What was removed, or null, may have been below pages, too.
     let removed = layers.remove(at: place)
@@ -75,11 +73,26 @@ extension RecordCache {
     let changes = keys.compactMap { key -> RecordChange? in
       let change = RecordChange(entity: key.entity, field: key.field, place: self.place(of: key))
       touched?.append(change)
-      if isHidden(key.entity, key.field, above: place) { return nil }
       let below = visible(key.entity, key.field, at: change.place, upTo: place - 1)
-      return areEqual(old[key] ?? below, new[key] ?? below) ? nil : change
+      if areEqual(old[key] ?? below, new[key] ?? below) { return nil }
+      noteAltered(change, at: place)
+      return isHidden(key.entity, key.field, above: place) ? nil : change
     }
     return changes + rewritePages(of: Array(keys), above: place)
+  }
+
+  /// Notes that a field has another value in a layer, or in the base.
+  mutating func noteAltered(_ field: RecordChange, at place: Int) {
+    altered?.append(RecordAlteration(field: field, level: place < 0 ? 0 : layers[place].number))
+  }
+
+  /// The lowest layer that hides from those above it what a field was altered to; itself, it may have seen that. Pages of
+  /// layers are put to those below, and hide none.
+  func layerThatHides(_ alteration: RecordAlteration) -> UInt64? {
+    let key = SlotKey(alteration.field.entity, alteration.field.field)
+    return layers.first { layer in
+      layer.number > alteration.level && layer.slots[key].map { $0.kind != .pages } ?? false
+    }?.number
   }
 
   /// Makes the values of a layer a part of the one below it, or of the base if it is the lowest, and removes it.

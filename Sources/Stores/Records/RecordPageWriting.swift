@@ -451,6 +451,7 @@ extension RecordCache {
       let new = visible(key.entity, key.field, at: own, upTo: layers.count - 1)
       let change = RecordChange(entity: key.entity, field: key.field, place: own)
       touched?.append(change)
+      noteAltered(change, at: place)
       if !areEqual(old, new) { changes.append(change) }
     }
     keep(state.number)

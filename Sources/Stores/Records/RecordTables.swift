@@ -17,6 +17,14 @@ package struct RecordChange: Hashable, Sendable {
   let place: Int32
 }
 
+/// A field that has another value at a level than before, for what is read at that level or above it, up to the next
+/// layer that has the field itself.
+struct RecordAlteration: Sendable {
+  let field: RecordChange
+  /// The number of the layer; 0 for the base.
+  let level: UInt64
+}
+
 /// A normalised cache: each object that has a key is kept once, as slots that point into the bytes of responses.
 ///
 /// It is a value without locks, for one thread at a time, and not meant to be copied: prepared plans would take a copy
@@ -87,6 +95,8 @@ package struct RecordCache: Sendable {
   /// The fields that writes and removals have touched since somebody took them, also where nothing visible has changed;
   /// `nil` if nobody does.
   var touched: [RecordChange]?
+  /// Those of them that have another value at their level now; `nil` if nobody takes them.
+  var altered: [RecordAlteration]?
 
   /// The dates of fields that become stale by times of their own.
   var dates: RecordDates

@@ -404,11 +404,16 @@ extension RecordCache {
         : layers[state.layer].slots[SlotKey(entry.entity, entry.field)] ?? .missing
       if isAlone, let old = entry.old, old.kind == .missing {
         if !now.isUnanswered { changes.append(field) }
-      } else if !isHidden(entry.entity, entry.field, above: state.layer) {
-        let old = entry.old ?? visible(entry.entity, entry.field, at: entry.place, upTo: state.layer - 1)
-        if !areEqual(old, now) { changes.append(field) }
-      } else if !areEqual(answered(entry.entity, entry.field, at: entry.place), now) {
-        overruled.append(field)
+      } else {
+        let isHidden = isHidden(entry.entity, entry.field, above: state.layer)
+        if !isHidden || altered != nil {
+          let old = entry.old ?? visible(entry.entity, entry.field, at: entry.place, upTo: state.layer - 1)
+          if !areEqual(old, now) {
+            noteAltered(field, at: state.layer)
+            if !isHidden { changes.append(field) }
+          }
+        }
+        if isHidden, !areEqual(answered(entry.entity, entry.field, at: entry.place), now) { overruled.append(field) }
       }
       used += size(of: now, in: state.number)
       if now.chunk == state.number, !now.hasMemory {

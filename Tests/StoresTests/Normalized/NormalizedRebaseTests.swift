@@ -69,6 +69,32 @@ import Testing
     _ = (first, second)
   }
 
+  @Test func `closures are not called again where an answer is as expected`() throws {
+    let (world, list) = try listWorld()
+    let calls = Locked(0)
+    let mutations = (2...20).map { id in
+      Recorder(
+        world.store.mutate(
+          RenameIssue("\(id)", "x"), optimisticResponse: ["rename": ["id": .string("\(id)"), "title": "x"]]
+        ) { data, edits in
+          calls.withLock { $0 += 1 }
+          try edits.update(GetIssuesWithIDs()) { list in
+            guard let issue = data.rename, !list.issues.contains(where: { $0.id == issue.id }) else { return }
+            list.issues.append(.init(id: issue.id, title: issue.title))
+          }
+        })
+    }
+    #expect(calls.withLock { $0 } == 19)
+    for id in 2...20 { world.server[id - 2].data(renamed("\(id)", "x")) }
+    #expect(calls.withLock { $0 } == 38)
+    #expect(list.take().last?.value?.issues.map(\.id) == (1...20).map(String.init))
+    // One that is not as expected: those above it are, each once.
+    let (first, second) = (add("t1", to: world), add("t2", to: world))
+    world.server[19].data(renamed("a", "A"))
+    #expect(list.brief().last?.hasPrefix("t2:t2,a:A,1:a") == true)
+    _ = (mutations, first, second)
+  }
+
   @Test func `a list that comes again during a mutation has what that adds`() throws {
     let (world, list) = try listWorld()
     let mutation = add("t1", to: world)
