@@ -41,6 +41,12 @@ struct Feed: Sendable {
     return Data((json + "]}}").utf8)
   }
 
+  /// The response with another title of one moment, which has as many bytes.
+  func changed(_ number: Int) -> Data {
+    Data(
+      String(decoding: body, as: UTF8.self).replacing("The title of \(number),", with: "New title of \(number),").utf8)
+  }
+
   private func user(_ number: Int) -> String {
     let number = number % max(momentCount / 5, 1)
     return "{\"__typename\":\"User\",\"id\":\"u\(number)\",\"name\":\"User \(number)\""

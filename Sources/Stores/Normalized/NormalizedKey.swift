@@ -222,7 +222,7 @@ struct SessionSource<Session: GraphQLSession>: NormalizedSource {
   /// The data as the session has them.
   func data(of json: [UInt8], by decoder: any BodyDecoder) throws -> Session.ResponseData {
     let json = try UndecodedSession(session).decodable(json)
-    do { return try decoder.decode(Session.ResponseData.self, from: Data(json)) } catch {
+    do { return try decoder.decode(Session.ResponseData.self, from: json) } catch {
       // The error says what a response of the session would.
       let response = GraphQLResponse(data: try RawJSON(json: json.span.bytes))
       return try UndecodedSession(session).response(response, by: decoder).data
@@ -258,7 +258,7 @@ struct FragmentSource<Value: Decodable & Sendable>: NormalizedSource {
   func variables(by encoder: any BodyEncoder) throws -> [String: JSONValue] { [:] }
 
   func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable {
-    try decoder.decode(Value.self, from: Data(json))
+    try decoder.decode(Value.self, from: json)
   }
 
   func fetch(

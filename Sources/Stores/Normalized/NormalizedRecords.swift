@@ -160,11 +160,13 @@ struct NormalizedRecords: Sendable {
 
   /// The layer for what a change has brought; `nil` for the base.
   mutating func level(of change: Change) -> UInt64? {
-    let isFirst = inProgress.allSatisfy { $0 >= change.number } && cache.layerNumbers.allSatisfy { $0 > change.number }
-    if isFirst { return nil }
+    if isFirst(change), cache.layerNumbers.allSatisfy({ $0 > change.number }) { return nil }
     cache.addLayer(change.number)
     return change.number
   }
+
+  /// Whether nothing that began earlier is in progress.
+  func isFirst(_ change: Change) -> Bool { inProgress.allSatisfy { $0 >= change.number } }
 
   /// Makes layers a part of what is below them, if nothing that is in progress belongs between.
   private mutating func settle() {
@@ -201,6 +203,9 @@ struct NormalizedRecords: Sendable {
     }
     return reads.keys(touchedBy: unknown + doubts)
   }
+
+  /// Forgets what the latest write has found out, since another response was not written.
+  mutating func forgetLatestWrite() { (cache.overruled, cache.dated, doubts) = ([], [], []) }
 
   /// Notes that what a change has brought is what the server has said.
   mutating func noteAnswer(_ change: Change) {

@@ -110,8 +110,12 @@ extension NormalizedStore {
       guard records.isInProgress(change) else { return nil }
       // Of a response that does not fit the document, nothing is written: the session's own type says whether it can be
       // read.
-      let written = try? records.write(
-        response.data.bytes, of: &plan, errors: response.recordErrors, by: change, saidAt: now)
+      let isRepeated = records.isRepeated(response, of: key, by: change)
+      let written =
+        isRepeated
+        ? []
+        : try? records.write(
+          response.data.bytes, of: &plan, errors: response.recordErrors, by: change, saidAt: now)
       if records.hasLayers, response.errors.isEmpty {
         isWhole = (try? records.json(&plan, at: nil, upTo: change.number)) ?? nil != nil
       }
@@ -122,7 +126,9 @@ extension NormalizedStore {
         records.noteResponse(of: key, to: change, at: now)
         isNoted = true
       }
-      return try? records.read(key, after: changes, plan)
+      let reading = try? records.read(key, after: changes, plan)
+      if !isRepeated { records.noteWritten(response, of: key) }
+      return reading
     }
     if isNoted { confirmOtherForm(of: key, in: steps) }
     collectIfNeeded()

@@ -41,9 +41,19 @@ struct RecordReads: Sendable {
     /// How often the records had changed before the latest read.
     var version: UInt64 = 0
     /// Whether nothing that the latest read gave is known to be otherwise now.
-    var isCurrent = false
+    var isCurrent = false { didSet { if !isCurrent { written = nil } } }
+    /// What the latest response to the operation had, if nothing that is read of it has changed since.
+    var written: Written?
     /// What tells its operation from others, once somebody has asked for it.
     var digest: UInt128?
+  }
+
+  /// The bytes of a response.
+  private enum Written {
+    /// Those that the latest read gave.
+    case asRead
+    /// Others, such as with white space: so many, with a fingerprint.
+    case other(count: Int, fingerprint: UInt64)
   }
 
   private var index = WatchIndex()
@@ -133,7 +143,7 @@ struct RecordReads: Sendable {
     (watch.lease, watch.partial, watch.isOptimistic) = (lease, rest?.json, isOptimistic)
     watch.dated = (rest ?? result).dated
     if let staleDate = lease.staleDate { cache.dates.tell(staleDate, of: watch.dated) }
-    (watch.version, watch.isCurrent) = (version, !lacksSomething && !isOptimistic)
+    (watch.version, watch.isCurrent, watch.written) = (version, !lacksSomething && !isOptimistic, nil)
     if isOptimistic { optimisticWatches.insert(id) } else { optimisticWatches.remove(id) }
     return Reading(
       key: watch.key, lease: lease, number: watch.number, isOptimistic: isOptimistic,
@@ -143,6 +153,27 @@ struct RecordReads: Sendable {
 
   /// Whether a read is the latest of its key.
   func isLatest(_ reading: Reading) -> Bool { watches[reading.lease.id]?.number == reading.number }
+
+  // MARK: Repeating
+
+  /// Notes what was written for a key, and read after that.
+  mutating func noteWritten(_ data: [UInt8], of key: NormalizedKey, in cache: RecordCache) {
+    // What a response means for a list in pages depends on more than what is read of it.
+    guard let id = ids[key], let watch = watches[id], watch.isCurrent, watch.plan.pages.isEmpty else { return }
+    let isAsRead = watch.json.map { $0.hasBytes(of: data) } ?? false
+    watches[id]?.written = isAsRead ? .asRead : .other(count: data.count, fingerprint: cache.fingerprint(data))
+  }
+
+  /// Whether these bytes are what was written for a key the last time, and no field that it reads has changed since: then
+  /// they change nothing. For records without layers.
+  func isWritten(_ data: [UInt8], of key: NormalizedKey, in cache: RecordCache) -> Bool {
+    guard !hasConfirmation, let watch = ids[key].flatMap({ watches[$0] }), let json = watch.json else { return false }
+    return switch watch.written {
+    case .asRead: json.hasBytes(of: data)
+    case .other(data.count, let fingerprint): fingerprint == cache.fingerprint(data)
+    case .other, nil: false
+    }
+  }
 
   // MARK: Reading again
 

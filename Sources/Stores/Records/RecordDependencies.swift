@@ -40,7 +40,7 @@ package struct RecordDependencies: Sendable {
   var merged: [Entry] {
     var merged: [Entry] = []
     merged.reserveCapacity(entries.count)
-    for entry in entries.sorted(by: { $0.key < $1.key }) {
+    for entry in sorted {
       if merged.last?.key == entry.key {
         merged[merged.count - 1].mask |= entry.mask
       } else {
@@ -48,6 +48,29 @@ package struct RecordDependencies: Sendable {
       }
     }
     return merged
+  }
+
+  /// The entries by their keys. Many are sorted by some bits of these after the others, from the lowest, as far as they
+  /// differ.
+  private var sorted: [Entry] {
+    guard entries.count > 256, let first = entries.first else { return entries.sorted { $0.key < $1.key } }
+    var differing = entries.reduce(0) { $0 | ($1.key ^ first.key) }
+    var (sorted, other) = (entries, entries)
+    while differing != 0 {
+      let shift = UInt64(differing.trailingZeroBitCount)
+      // Where the entries with each value of the bits begin.
+      var places = [Int](repeating: 0, count: 1 << 10 + 1)
+      for entry in sorted { places[Int(entry.key &>> shift & 0x3FF) + 1] += 1 }
+      for value in 1..<1 << 10 { places[value] += places[value - 1] }
+      for entry in sorted {
+        let value = Int(entry.key &>> shift & 0x3FF)
+        other[places[value]] = entry
+        places[value] += 1
+      }
+      swap(&sorted, &other)
+      differing &= ~(0x3FF &<< shift)
+    }
+    return sorted
   }
 
   /// Adds those of another read.

@@ -86,7 +86,14 @@ extension RecordCache {
     }
     try state.output.begin(UInt8(ascii: "{"))
     var group = RecordDependencies.Entry(entity: entity, group: 0, mask: 0)
-    for index in typed.fields {
+    var next = typed.fields.lowerBound
+    while true {
+      if state.top < 0 {
+        next = readPlain(entities[Int(entity)], next..<typed.fields.upperBound, plan, &group.mask, &state)
+      }
+      guard next < typed.fields.upperBound else { break }
+      let index = next
+      next += 1
       let field = plan.fields[Int(index)]
       if field.place >= 0, UInt32(field.place) / 64 == group.group {
         group.mask |= 1 << UInt64(field.place % 64)
@@ -104,6 +111,33 @@ extension RecordCache {
     state.dependencies.append(group)
     state.output.end(UInt8(ascii: "}"))
     return true
+  }
+
+  /// Writes fields without subfields as the base has them, until one of which that has no bytes, or whose place is not
+  /// among the first.
+  /// - Returns: The field that is next.
+  @inline(__always)
+  private func readPlain(
+    _ record: Entity, _ fields: Range<Int32>, _ plan: borrowing PreparedPlan, _ mask: inout UInt64,
+    _ state: inout ReadState
+  ) -> Int32 {
+    let places = min(record.count, 64)
+    var index = fields.lowerBound
+    while index < fields.upperBound {
+      let field = plan.fields[Int(index)]
+      guard field.node < 0, UInt32(bitPattern: field.place) < places else { break }
+      let slot = slots[Int(record.start) + Int(field.place)]
+      guard slot.kind == .scalar else { break }
+      mask |= 1 &<< UInt64(truncatingIfNeeded: field.place)
+      plan.text.withUnsafeBufferPointer { text in
+        guard let start = text.baseAddress else { return }
+        state.output.append(
+          start + Int(field.name.lowerBound), count: Int(field.name.upperBound &- field.name.lowerBound),
+          with: starts[Int(slot.chunk)].bytes + Int(slot.offset), count: Int(slot.count))
+      }
+      index += 1
+    }
+    return index
   }
 
   private mutating func readObject(
@@ -328,11 +362,33 @@ private struct OutputBytes: ~Copyable {
   @inline(__always)
   mutating func append(_ source: UnsafePointer<UInt8>, count length: Int) {
     if capacity - count < length + 32 { grow(by: length + 32) }
-    let target = UnsafeMutableRawPointer(bytes + count)
-    let block = UnsafeRawPointer(source).loadUnaligned(as: SIMD16<UInt8>.self)
-    target.storeBytes(of: block, as: SIMD16<UInt8>.self)
-    if length > 16 { memcpy(target + 16, source + 16, length - 16) }
+    Self.copy(source, to: bytes + count, length)
     count += length
+  }
+
+  /// Copies a name and a value, after each of which 32 more bytes can be read, and appends a comma.
+  @inline(__always)
+  mutating func append(
+    _ name: UnsafePointer<UInt8>, count nameLength: Int, with value: UnsafePointer<UInt8>, count length: Int
+  ) {
+    if capacity - count < nameLength + length + 32 { grow(by: nameLength + length + 32) }
+    let target = bytes + (count + nameLength)
+    Self.copy(name, to: bytes + count, nameLength)
+    Self.copy(value, to: target, length)
+    target[length] = UInt8(ascii: ",")
+    count += nameLength + length + 1
+  }
+
+  /// Copies bytes to where there is room for 32 more: 32 at once, as most are fewer.
+  @inline(__always)
+  private static func copy(_ source: UnsafePointer<UInt8>, to target: UnsafeMutablePointer<UInt8>, _ length: Int) {
+    let (from, to) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(target))
+    let (first, second) = (
+      from.loadUnaligned(as: SIMD16<UInt8>.self), from.loadUnaligned(fromByteOffset: 16, as: SIMD16<UInt8>.self)
+    )
+    to.storeBytes(of: first, as: SIMD16<UInt8>.self)
+    to.storeBytes(of: second, toByteOffset: 16, as: SIMD16<UInt8>.self)
+    if length > 32 { memcpy(to + 32, from + 32, length - 32) }
   }
 
   @inline(__always)
@@ -350,6 +406,7 @@ private struct OutputBytes: ~Copyable {
     count += length
   }
 
+  @inline(__always)
   mutating func begin(_ bracket: UInt8) throws(RecordError) {
     guard depth < JSONReader.depthLimit else { throw .tooDeep(limit: JSONReader.depthLimit) }
     guard count < RecordCache.resultLimit else { throw .tooLarge(limit: RecordCache.resultLimit) }
@@ -359,6 +416,7 @@ private struct OutputBytes: ~Copyable {
     count += 1
   }
 
+  @inline(__always)
   mutating func end(_ bracket: UInt8) {
     depth -= 1
     if capacity - count < 32 { grow(by: 32) }

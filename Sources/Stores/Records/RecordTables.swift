@@ -267,6 +267,8 @@ extension RecordCache {
     return number
   }
 
+  /// Inlined, since the whole cache would be copied for a call of it from where it may change.
+  @inline(__always)
   private func find(
     _ type: UInt32, _ key: UnsafeBufferPointer<UInt8>
   ) -> (entity: UInt32?, place: Int, hash: UInt32) {
@@ -326,6 +328,8 @@ extension RecordCache {
 
   /// A hash of bytes that are compared by it alone: 64 bits with a seed that nobody knows.
   func fingerprint(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 { Self.hash(bytes, seed) }
+
+  func fingerprint(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBufferPointer { fingerprint($0) } }
 
   /// Gives up an entity that nothing points to any more; its number is used again.
   mutating func free(_ number: UInt32) {

@@ -112,9 +112,19 @@ extension RecordCache {
 // MARK: - Moving
 
 extension RecordCache {
-  /// The memory that what a slot holds takes in a chunk.
-  func size(of slot: Slot, in chunk: UInt32) -> Int {
-    if slot.kind == .scalar { return slot.chunk == chunk ? Int(slot.count) : 0 }
+  /// The memory that what a slot holds takes in a chunk. Mutating like what calls it, though it changes nothing: the whole
+  /// cache would be copied for it.
+  @inline(__always)
+  mutating func size(of slot: Slot, in chunk: UInt32) -> Int {
+    switch slot.kind {
+    case .missing, .null, .error, .reference: 0
+    case .scalar: slot.chunk == chunk ? Int(slot.count) : 0
+    case .list, .object, .pages: cellSize(of: slot, in: chunk)
+    }
+  }
+
+  @inline(never)
+  private mutating func cellSize(of slot: Slot, in chunk: UInt32) -> Int {
     var size = 0
     visitChunks(of: slot) { size += $0 == chunk ? $1 : 0 }
     return size

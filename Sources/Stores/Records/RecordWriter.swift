@@ -35,6 +35,14 @@ struct WriteState: ~Copyable {
   var journal = SlotStack<JournalEntry>()
   var key: [UInt8] = []
 
+  /// Reads a value without subfields, which is next.
+  @inline(__always)
+  mutating func scalar() throws(RecordError) -> Slot {
+    let start = json.offset
+    try json.skipValue()
+    return Slot(.scalar, chunk: number, offset: start, count: json.offset - start)
+  }
+
   /// Keeps the last elements as the cells of a list or object.
   mutating func append(_ kind: Slot.Kind, from first: Int) -> Slot {
     let slot = append(kind, elements.elements(from: first))
@@ -123,11 +131,7 @@ extension RecordCache {
       try state.json.skip("null")
       return Slot(ErrorTree.explainsNull(place) ? .error : .null, chunk: state.number)
     }
-    if node < 0 {
-      let start = state.json.offset
-      try state.json.skipValue()
-      return Slot(.scalar, chunk: state.number, offset: start, count: state.json.offset - start)
-    }
+    if node < 0 { return try state.scalar() }
     let slot: Slot
     switch byte {
     case UInt8(ascii: "{"): slot = try writeObject(node, of: nil, at: place, &plan, &state)
@@ -176,26 +180,35 @@ extension RecordCache {
       if index >= 0 {
         if index < expected { isInOrder = false }
         expected = index + 1
-        let inner = place >= 0 ? state.errors.place(.key(plan.responseName(index)), below: place) : place
-        var slot = try writeValue(index, at: inner, &plan, &state)
-        slot.field = plan.fields[Int(index)].field
+        let field = plan.fields[Int(index)]
+        var slot: Slot
+        if field.node < 0, state.json.next() != UInt8(ascii: "n") {
+          slot = try state.scalar()
+        } else {
+          let inner = place >= 0 ? state.errors.place(.key(plan.responseName(index)), below: place) : place
+          slot = try writeValue(index, at: inner, &plan, &state)
+        }
+        slot.field = field.field
         state.pending.append(PendingSlot(slot: slot, planned: index))
       } else {
         try state.json.skipValue()
       }
       isEmpty = try !state.json.passComma(until: UInt8(ascii: "}"))
     }
-    guard let entity = entity ?? self.entity(typed, pendingFrom: first, plan, &state) else {
+    guard let entity = entity ?? self.entity(typed, pendingFrom: first, &plan, &state) else {
       return embedded(pendingFrom: first, isMerged: typed.hasTwins || !isInOrder, &state)
     }
     if state.notesDated, !typed.staleTimes.isEmpty { noteDated(entity, typed, pendingFrom: first, plan, &state) }
     let isPlain = state.layer < 0 && collection == nil
     if isPlain, entities[Int(entity)].count == 0 { widen(entity) }
+    var record = entities[Int(entity)]
     for index in first..<state.pending.count {
       let pending = state.pending[index]
       let field = plan.fields[Int(pending.planned)]
-      if isPlain, putAtOnce(pending.slot, entity, field, &state) { continue }
+      if isPlain, putAtOnce(pending.slot, entity, record, field, &state) { continue }
       put(pending.slot, entity, field.field, at: field.place, &state)
+      // It may have got room for more fields.
+      record = entities[Int(entity)]
     }
     state.pending.cut(to: first)
     return Slot(.reference, chunk: state.number, offset: Int(entity))
@@ -204,9 +217,8 @@ extension RecordCache {
   /// Writes a value to the base where nothing is, or the same, as is usual; returns whether it did.
   @inline(__always)
   private mutating func putAtOnce(
-    _ new: Slot, _ entity: UInt32, _ field: PreparedPlan.Field, _ state: inout WriteState
+    _ new: Slot, _ entity: UInt32, _ record: Entity, _ field: PreparedPlan.Field, _ state: inout WriteState
   ) -> Bool {
-    let record = entities[Int(entity)]
     guard UInt32(bitPattern: field.place) < record.count else { return false }
     let place = Int(record.start) + Int(field.place)
     let old = slots[place]
@@ -262,9 +274,10 @@ extension RecordCache {
   ) throws(RecordError) -> Int32 {
     guard json.next() == UInt8(ascii: "\"") else { throw .mismatch(field: "__typename") }
     let start = json.position
-    try json.skipString()
-    let bytes = UnsafeBufferPointer(start: start + 1, count: json.position - start - 2)
-    if !bytes.contains(UInt8(ascii: "\\")) { return try plan.typed(node, named: bytes, in: &self) }
+    if try json.skipString() {
+      let bytes = UnsafeBufferPointer(start: start + 1, count: json.position - start - 2)
+      return try plan.typed(node, named: bytes, in: &self)
+    }
     let name = ResponseScanner.unescaped(UnsafeBufferPointer(start: start, count: json.position - start))
     return try plan.typed(node, type(named: name), in: &self)
   }
@@ -285,8 +298,9 @@ extension RecordCache {
   }
 
   /// The entity that the fields of an object tell; `nil` for an object without a key.
+  /// - Parameter plan: Which stays as it is. What the caller may change would be copied for one who only reads it.
   private mutating func entity(
-    _ typed: PreparedPlan.Typed, pendingFrom first: Int, _ plan: borrowing PreparedPlan, _ state: inout WriteState
+    _ typed: PreparedPlan.Typed, pendingFrom first: Int, _ plan: inout PreparedPlan, _ state: inout WriteState
   ) -> UInt32? {
     if typed.isRoot { return findOrInsert(typed.type, UnsafeBufferPointer(start: nil, count: 0)) }
     guard !typed.key.isEmpty else { return nil }
@@ -458,10 +472,16 @@ extension RecordCache {
 extension PreparedPlan {
   /// Passes a key, and returns the number of its field, or -1 if it is none of them.
   @inline(__always)
-  func passKey(
+  mutating func passKey(
     _ json: inout ResponseScanner, expected: Int32, in fields: Range<Int32>
   ) throws(RecordError) -> Int32 {
     if expected < fields.upperBound, passName(&json, self.fields[Int(expected)].name) { return expected }
+    return try searchKey(&json, in: fields)
+  }
+
+  /// Mutating like what is around it, though it changes nothing: the plan would be copied for it.
+  @inline(never)
+  private mutating func searchKey(_ json: inout ResponseScanner, in fields: Range<Int32>) throws(RecordError) -> Int32 {
     let key = try readKey(&json)
     return fields.first { isName(self.fields[Int($0)].name, key) } ?? -1
   }
@@ -475,16 +495,12 @@ extension PreparedPlan {
   /// Passes a key and its colon, if they are just these bytes of the plan's text.
   @inline(__always)
   func passName(_ json: inout ResponseScanner, _ name: Range<Int32>) -> Bool {
-    let count = Int(name.upperBound &- name.lowerBound)
     // White space may come before a key.
     guard json.next() == UInt8(ascii: "\"") else { return false }
-    // The zero bytes after the response are not enough for a long name.
-    guard count <= Chunk.padding || json.remaining >= count else { return false }
-    let isEqual = text.withUnsafeBufferPointer { text in
-      text.baseAddress.map { areEqual($0 + Int(name.lowerBound), json.position, count) } ?? false
+    return text.withUnsafeBufferPointer { text in
+      guard let start = text.baseAddress else { return false }
+      return json.pass(start + Int(name.lowerBound), count: Int(name.upperBound &- name.lowerBound))
     }
-    if isEqual { json.position += count }
-    return isEqual
   }
 
   /// Passes a key, which may have escapes, and white space behind it. Returns it with its quotes.

@@ -18,7 +18,8 @@ func areEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ cou
   let difference =
     left.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
     ^ right.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
-  return difference << UInt64(8 * (8 - (count - index))) == 0
+  // From one to seven bytes are left.
+  return difference &<< UInt64(truncatingIfNeeded: 8 &* (index &- count)) == 0
 }
 
 /// Goes through a response's bytes, and checks them on the way. What is common is checked here; strings with escapes or
@@ -69,6 +70,15 @@ struct ResponseScanner {
     if position != end { throw .malformed(nil) }
   }
 
+  /// Passes these bytes, which `Chunk.padding` others follow, if they are next.
+  @inline(__always)
+  mutating func pass(_ bytes: UnsafePointer<UInt8>, count: Int) -> Bool {
+    // The zero bytes after the response are not enough for more.
+    guard count <= Chunk.padding || remaining >= count, areEqual(bytes, position, count) else { return false }
+    position += count
+    return true
+  }
+
   /// Enters the array or object whose bracket is next; returns whether there is anything in it, or else leaves it.
   @inline(__always)
   mutating func enter(until bracket: UInt8) throws(RecordError) -> Bool {
@@ -93,32 +103,34 @@ struct ResponseScanner {
     return false
   }
 
-  /// Skips a string, which is next.
-  @inline(__always)
-  mutating func skipString() throws(RecordError) {
-    let first = position
-    position += 1
+  /// Skips a string, which is next; returns whether it is plain ASCII without escapes.
+  @inline(__always) @discardableResult
+  mutating func skipString() throws(RecordError) -> Bool {
+    var place = position + 1
     let ones: UInt64 = 0x0101_0101_0101_0101
     while true {
-      let word = UnsafeRawPointer(position).loadUnaligned(as: UInt64.self).littleEndian
+      let word = UnsafeRawPointer(place).loadUnaligned(as: UInt64.self).littleEndian
       // Marks the first quote, backslash, control byte or byte that is not ASCII.
       let quotes = (word ^ (ones &* 0x22)) &- ones
       let backslashes = (word ^ (ones &* 0x5C)) &- ones
       let marks = (quotes | backslashes | (word &- (ones &* 0x20)) | word) & (ones &* 0x80)
       guard marks != 0 else {
-        position += 8
+        place += 8
         continue
       }
-      position += marks.trailingZeroBitCount >> 3
-      guard position.pointee == UInt8(ascii: "\"") else { return try skipHardString(from: first) }
-      position += 1
-      return
+      place += marks.trailingZeroBitCount >> 3
+      guard place.pointee == UInt8(ascii: "\"") else {
+        try skipHardString()
+        return false
+      }
+      position = place + 1
+      return true
     }
   }
 
   @inline(never)
-  private mutating func skipHardString(from first: UnsafePointer<UInt8>) throws(RecordError) {
-    position = first
+  private mutating func skipHardString() throws(RecordError) {
+    let first = position
     passString()
     try check(from: first)
   }
@@ -193,24 +205,12 @@ struct ResponseScanner {
 
   @inline(never)
   private mutating func skipContainer() throws(RecordError) {
-    let first = position
-    var open = 0
-    var deepest = 0
-    repeat {
-      switch position.pointee {
-      case UInt8(ascii: "\""):
-        passString()
-        continue
-      case UInt8(ascii: "{"), UInt8(ascii: "["):
-        open += 1
-        deepest = max(deepest, open)
-      case UInt8(ascii: "}"), UInt8(ascii: "]"): open -= 1
-      default: break
-      }
-      position += 1
-    } while open > 0 && position < end
-    guard depth + deepest <= JSONReader.depthLimit else { throw .malformed(nil) }
-    try check(from: first)
+    let rest = UnsafeRawBufferPointer(start: position, count: remaining)
+    do throws(JSONError) {
+      position += try JSONReader.length(ofValueIn: rest.bytes, depth: depth)
+    } catch {
+      throw .malformed(nil)
+    }
   }
 
   /// What a string says, with escapes undone, from its bytes with the quotes, which have been checked.

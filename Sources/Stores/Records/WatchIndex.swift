@@ -22,7 +22,9 @@ package struct WatchIndex: Sendable {
 
   private var nodes: ContiguousArray<Node> = []
   private var freeNodes: [Int] = []
-  /// The first node for each entity and group of fields.
+  /// The first node for the first group of each entity's fields, which most entities have alone, by their numbers.
+  private var firstHeads: ContiguousArray<Int> = []
+  /// The first node for each entity and other group of fields.
   private var heads: [UInt64: Int] = [:]
   private var watchers: ContiguousArray<Watcher> = []
   private var freeWatchers: [Int] = []
@@ -71,22 +73,50 @@ package struct WatchIndex: Sendable {
   package mutating func touched(by changes: [RecordChange]) -> [UInt64] {
     search += 1
     var touched: [UInt64] = []
+    guard let first = changes.first else { return [] }
     // Changes of one entity follow each other.
-    var (key, first) = (UInt64.max, Self.none)
-    for change in changes {
+    var latest = RecordDependencies.Entry(first.entity, first.field, at: first.place)
+    for change in changes.dropFirst() {
       let entry = RecordDependencies.Entry(change.entity, change.field, at: change.place)
-      if entry.key != key { (key, first) = (entry.key, heads[entry.key] ?? Self.none) }
-      var node = first
-      while node != Self.none {
-        let watcher = nodes[node].watcher
-        if nodes[node].entry.mask & entry.mask != 0, watchers[watcher].search != search {
-          watchers[watcher].search = search
-          touched.append(watchers[watcher].id)
-        }
-        node = nodes[node].next
+      if entry.key == latest.key {
+        latest.mask |= entry.mask
+      } else {
+        find(latest, &touched)
+        latest = entry
       }
     }
+    find(latest, &touched)
     return touched.sorted()
+  }
+
+  /// Adds the watchers that depend on one of some fields, and that this search has not found yet.
+  private mutating func find(_ entry: RecordDependencies.Entry, _ touched: inout [UInt64]) {
+    var node = head(of: entry)
+    while node != Self.none {
+      let watcher = nodes[node].watcher
+      if nodes[node].entry.mask & entry.mask != 0, watchers[watcher].search != search {
+        watchers[watcher].search = search
+        touched.append(watchers[watcher].id)
+      }
+      node = nodes[node].next
+    }
+  }
+
+  @inline(__always)
+  private func head(of entry: RecordDependencies.Entry) -> Int {
+    guard entry.group == 0 else { return heads[entry.key] ?? Self.none }
+    return Int(entry.entity) < firstHeads.count ? firstHeads[Int(entry.entity)] : Self.none
+  }
+
+  @inline(__always)
+  private mutating func setHead(_ node: Int, of entry: RecordDependencies.Entry) {
+    guard entry.group == 0 else {
+      heads[entry.key] = node == Self.none ? nil : node
+      return
+    }
+    let missing = Int(entry.entity) + 1 - firstHeads.count
+    if missing > 0 { firstHeads.append(contentsOf: repeatElement(Self.none, count: missing)) }
+    firstHeads[Int(entry.entity)] = node
   }
 
   /// What all watchers together depend on: a collection must retain it.
@@ -113,7 +143,7 @@ package struct WatchIndex: Sendable {
   }
 
   private mutating func insert(_ entry: RecordDependencies.Entry, _ watcher: Int) -> Int {
-    let first = heads[entry.key] ?? Self.none
+    let first = head(of: entry)
     let node = Node(watcher: watcher, entry: entry, previous: Self.none, next: first)
     let number: Int
     if let free = freeNodes.popLast() {
@@ -124,7 +154,7 @@ package struct WatchIndex: Sendable {
       nodes.append(node)
     }
     if first != Self.none { nodes[first].previous = number }
-    heads[entry.key] = number
+    setHead(number, of: entry)
     return number
   }
 
@@ -134,7 +164,7 @@ package struct WatchIndex: Sendable {
     if node.previous != Self.none {
       nodes[node.previous].next = node.next
     } else {
-      heads[node.entry.key] = node.next == Self.none ? nil : node.next
+      setHead(node.next, of: node.entry)
     }
     freeNodes.append(number)
   }

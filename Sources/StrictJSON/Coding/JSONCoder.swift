@@ -97,6 +97,16 @@ public struct JSONCoder: Sendable {
   /// error, its `underlyingError` is a ``JSONError``. Of equal keys the last counts.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
     let body = options.loneSurrogates == .replaced ? body.replacingLoneSurrogates() : body
+    return try decode(type, from: body.bytes)
+  }
+
+  /// Reads a value from a JSON text in UTF-8, without a copy of that.
+  package func decode<Value: Decodable>(_ type: Value.Type, from text: [UInt8]) throws -> Value {
+    if options.loneSurrogates == .replaced { return try decode(type, from: Data(text)) }
+    return try decode(type, from: text.span.bytes)
+  }
+
+  private func decode<Value: Decodable>(_ type: Value.Type, from body: RawSpan) throws -> Value {
     if case .direct(let direct) = strategies.decoding(of: type) {
       do throws(JSONError) {
         return try read(direct, as: type, from: body)
@@ -143,9 +153,9 @@ public struct JSONCoder: Sendable {
   /// The cast is safe, though the compiler cannot know: a strategy is kept under its own type, so the two types are the
   /// same.
   private func read<Direct: JSONDecodable, Value>(
-    _ direct: Direct.Type, as type: Value.Type, from body: Data
+    _ direct: Direct.Type, as type: Value.Type, from body: RawSpan
   ) throws(JSONError) -> Value {
-    unsafeBitCast(try direct.init(json: body.bytes), to: type)
+    unsafeBitCast(try direct.init(json: body), to: type)
   }
 
   /// The cast is safe for the same reason.

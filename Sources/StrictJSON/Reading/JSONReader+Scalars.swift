@@ -92,11 +92,7 @@ extension JSONReader {
 
   /// Skips plain ASCII, 32 bytes at a time: for a string that has turned out to be long.
   @usableFromInline @inline(never)
-  mutating func skipLongText() {
-    while end - position >= 32,
-      !UnsafeRawPointer(position).loadUnaligned(as: SIMD4<UInt64>.self).hasSpecialInString
-    { position += 32 }
-  }
+  mutating func skipLongText() { position = Self.longTextEnd(from: position, before: end) }
 
   /// Skips plain ASCII, eight bytes at a time.
   @inline(__always)

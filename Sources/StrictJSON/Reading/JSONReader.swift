@@ -26,9 +26,9 @@
 /// If members have equal keys, such a loop keeps the last one.
 @frozen
 public struct JSONReader: ~Copyable {
-  // The invariant that keeps every access in bounds: start <= position <= end. Only the methods in
-  // JSONReader.swift and JSONReader+Scalars.swift assign `position`, and each of them checks against `end` before it
-  // reads; other files call `goBack(to:)`, which checks. (A private setter could not be used by inlinable methods.)
+  // The invariant that keeps every access in bounds: start <= position <= end. Only the methods in JSONReader.swift,
+  // JSONReader+Scalars.swift and JSONReader+Plain.swift assign `position`, and each of them checks against `end` before
+  // it reads; other files call `goBack(to:)`, which checks. (A private setter could not be used by inlinable methods.)
   @usableFromInline let start: UnsafePointer<UInt8>
   @usableFromInline let end: UnsafePointer<UInt8>
   @usableFromInline var position: UnsafePointer<UInt8>
@@ -318,9 +318,11 @@ extension JSONReader {
     repeat {
       if depth > outermost {
         if isObject & 1 == 1 {
-          guard try nextKey() else {
-            isObject >>= 1
-            continue
+          if !passPlainKey() {
+            guard try nextKey() else {
+              isObject >>= 1
+              continue
+            }
           }
         } else {
           guard try nextElement() else {
@@ -338,7 +340,8 @@ extension JSONReader {
         try enter()
         isObject <<= 1
         deepest = max(deepest, depth)
-      default: try skipScalar()
+      default:
+        if !passPlainString() { try skipScalar() }
       }
     } while depth > outermost
     return deepest - outermost
@@ -350,7 +353,7 @@ extension JSONReader {
     case .string:
       position += 1
       _ = try scanString()
-    case .number: _ = try scanNumber()
+    case .number: if takePlainInteger(Int64.self) == nil { _ = try scanNumber() }
     case .boolean: _ = try readBool()
     case .null: _ = try readNull()
     case .array, .object: throw malformed("a plain value")
@@ -363,6 +366,18 @@ extension JSONReader {
     let first = position
     let depth = try passValue()
     return RawJSON(checked: Array(UnsafeBufferPointer(start: first, count: position - first)), depth: depth)
+  }
+
+  /// Checks the value that a text begins with, which is inside of a number of arrays and objects, and returns how many
+  /// bytes it takes. What follows is not looked at.
+  package static func length(ofValueIn bytes: RawSpan, depth: Int) throws(JSONError) -> Int {
+    try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws(JSONError) -> Int in
+      guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { throw .empty }
+      var reader = JSONReader(start: start, count: bytes.count)
+      reader.depth = depth
+      _ = try reader.passValue()
+      return reader.offset
+    }
   }
 }
 

@@ -86,6 +86,32 @@ struct WatchIndexTests {
     }
   }
 
+  @Test("a read of many entities, some of them twice, in any order")
+  func manyEntities() throws {
+    var test = TestCache()
+    let document = "{ l(n: 1) { v } }"
+    let numbers = (0..<1500).map { $0 * 7919 % 1200 }
+    let elements = { (numbers: [Int]) in
+      numbers.map { #"{"__typename":"T","id":"\#($0)","v":1}"# }.joined(separator: ",")
+    }
+    // The entities have numbers in the order in which they were first met.
+    try test.write(document, #"{"l":[\#(elements(Array(0..<1200)))]}"#)
+    try test.write(document, #"{"l":[\#(elements(numbers))]}"#)
+    var index = WatchIndex()
+    let dependencies = try test.read(document).dependencies
+    #expect(dependencies.merged.count == 1201)
+    #expect(dependencies.merged.map(\.key) == Set(dependencies.entries.map(\.key)).sorted())
+    index.watch(7, dependencies)
+    for number in [0, 1, 511, 600, 1199] {
+      let json = #"{"t":{"__typename":"T","id":"\#(number)","v":2}}"#
+      #expect(index.touched(by: try change("{ t(id: \(number)) { v } }", json, &test)).contains(7))
+    }
+    index.watch(9, try test.read("{ t(id: 600) { v } }").dependencies)
+    index.unwatch(7)
+    let last = try change("{ t(id: 600) { v } }", #"{"t":{"__typename":"T","id":"600","v":3}}"#, &test)
+    #expect(index.touched(by: last) == [9])
+  }
+
   @Test("the fields of an embedded object are those of its parent")
   func embedded() throws {
     var test = TestCache()
