@@ -7,7 +7,11 @@ import SystemBase
 struct Socket: Hashable, Sendable {
   let descriptor: Int32
 
-  /// Opens a socket for an address family.
+  /// How many descriptors of a process are left to others. Dispatch, for one, ends a process on Linux in which it finds
+  /// none when it counts its threads, as it does each second while all of them are busy (`workqueue.c`).
+  static let reserve = 4
+
+  /// Opens a socket for an address family, unless the process has no more descriptors than are left to others.
   static func open(family: Int32) throws(SystemError) -> Socket {
     #if canImport(Darwin)
       let descriptor = socket(family, StreamSocket.type, 0)
@@ -21,6 +25,12 @@ struct Socket: Hashable, Sendable {
       guard descriptor >= 0 else { throw .last }
     #endif
     let opened = Socket(descriptor: descriptor)
+    // A new descriptor is the lowest that is free.
+    let limit = sysconf(Int32(_SC_OPEN_MAX))
+    if limit > 0, Int(descriptor) + reserve >= limit {
+      opened.close()
+      throw SystemError(code: EMFILE)
+    }
     if family != AF_UNIX { opened.set(TCP_NODELAY, of: Int32(IPPROTO_TCP)) }
     return opened
   }

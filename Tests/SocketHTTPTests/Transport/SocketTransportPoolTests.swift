@@ -208,6 +208,30 @@ import Testing
 
   // MARK: - Too few descriptors
 
+  @Test func `T7: a transport leaves four descriptors to others, such as Dispatch, which needs them`() async {
+    await #expect(processExitsWith: .success) {
+      let server = try TightServer()
+      let transport = SocketTransport()
+      // It makes what it needs beside connections.
+      let stream = transport.send(try HTTPRequest(method: .get, url: server.url)).subscribe(onError: { _ in })
+      let first = server.accept()
+      let others = DescriptorLimit.reach(but: 4)
+      let timeouts = HTTPTimeouts(connect: .milliseconds(300), total: .seconds(5))
+      let request = try HTTPRequest(method: .get, url: server.url, timeouts: timeouts)
+      let error = await #expect(throws: RequestError.self) { try await transport.response(to: request) }
+      try #require(error?.isShortage == true)
+      try #require(error?.reached == .never)
+      let left = DescriptorLimit.reach()
+      try #require(left.count == 4)
+      for other in others + left { close(other) }
+      async let response = transport.response(to: request)
+      server.answer(server.accept())
+      try #require(try await response.head.status == 200)
+      stream.dispose()
+      close(first)
+    }
+  }
+
   @Test func `a request that found no descriptor gets one that another part of the process has closed`() async {
     await #expect(processExitsWith: .success) {
       let server = try TightServer()
@@ -215,7 +239,7 @@ import Testing
       let request = try HTTPRequest(method: .get, url: server.url)
       let stream = transport.send(request).subscribe(onError: { _ in })
       let first = server.accept()
-      let others = DescriptorLimit.reach()
+      let others = DescriptorLimit.reach(but: 4)
       async let response = transport.response(to: request)
       // It has been tried for when a request behind it has failed.
       let timeouts = HTTPTimeouts(connect: .milliseconds(300))
@@ -239,7 +263,7 @@ import Testing
       let connection = first.accept()
       first.answer(connection)
       _ = try await warmUp
-      let others = DescriptorLimit.reach()
+      let others = DescriptorLimit.reach(but: 4)
       async let response = transport.response(to: HTTPRequest(method: .get, url: second.url))
       // Ends when the client has closed, and makes room for the server's side of the other connection.
       first.readToEnd(of: connection)
@@ -260,8 +284,9 @@ import Testing
 
 /// The descriptors of a process.
 private enum DescriptorLimit {
-  /// Opens all descriptors that there may be, after having lowered the limit, and returns them.
-  static func reach() -> [Int32] {
+  /// Opens all descriptors that there may be, but those that are left to others, after having lowered the limit; returns
+  /// them.
+  static func reach(but left: Int = 0) -> [Int32] {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_cur, 256)
@@ -269,9 +294,11 @@ private enum DescriptorLimit {
     var descriptors: [Int32] = []
     while true {
       let descriptor = dup(0)
-      guard descriptor >= 0 else { return descriptors }
+      guard descriptor >= 0 else { break }
       descriptors.append(descriptor)
     }
+    for descriptor in descriptors.suffix(left) { close(descriptor) }
+    return descriptors.dropLast(left)
   }
 }
 
