@@ -133,7 +133,7 @@ import Testing
     let transport = SocketTransport(configuration: configuration)
     guard let url = URL(string: "http://127.0.0.1:\(server.port)/") else { throw URLError(.badURL) }
     let exchange = ExchangeLog(transport.send(try HTTPRequest(method: .get, url: url)))
-    try await server.counts.wait(for: "the connection") { $0.accepted == 1 }
+    try await number.wait(for: "the connection") { $0 == 1 }
     let log = try WebSocketLog(transport.connect(server.request()))
     #expect(try await log.opened().head.status == 101)
     exchange.subscription.dispose()
