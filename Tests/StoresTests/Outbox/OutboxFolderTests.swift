@@ -212,10 +212,12 @@ import Testing
 
   @Test func `D7: entries from many threads and objects are all kept, each once`() throws {
     let folder = folder
+    // On a slow device, all of them together take longer than one waits for another that is stopped.
+    let fileSystem = SystemFileSystem(lockTimeout: .seconds(60))
     let (accepted, errors) = (Locked<Set<Int>>([]), Locked<[String]>([]))
     try race(8) { thread in
       do {
-        let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
+        let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: fileSystem)
         for number in 0..<20 {
           let mutation = thread * 100 + number
           _ = try files.append(mutation, id: UUID().uuidString, now: .now())
@@ -224,7 +226,7 @@ import Testing
       } catch { errors.withLock { $0.append("\(error)") } }
     }
     #expect(errors.withLock { $0 } == [])
-    let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
+    let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: fileSystem)
     let mutations = try files.names().compactMap { try files.read($0)?.mutation }
     #expect(Set(mutations) == accepted.withLock { $0 })
     #expect(mutations.count == 160)
