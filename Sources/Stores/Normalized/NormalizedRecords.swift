@@ -499,7 +499,10 @@ struct NormalizedRecords: Sendable {
     reads.noteChange()
     guard let touched = cache.touched, !touched.isEmpty else { return }
     cache.touched?.removeAll(keepingCapacity: true)
-    if isLogged, level ?? 0 < RecordLayer.firstOptimistic { log?.note(touched, in: cache) }
+    if isLogged, level ?? 0 < RecordLayer.firstOptimistic {
+      // Others know what hides the rest; said once more, it would hide what they have requested since it was said first.
+      log?.note(touched.filter { !cache.isAnswered($0, above: level) }, in: cache)
+    }
     if let altered = cache.altered {
       cache.altered?.removeAll(keepingCapacity: true)
       rebases.note(altered, in: cache)

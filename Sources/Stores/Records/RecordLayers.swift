@@ -165,6 +165,14 @@ extension RecordCache {
     return layers.last { !$0.isOptimistic && $0.slots[key] != nil }.map { ($0.number, $0.others.contains(key)) }
   }
 
+  /// Whether a layer that is not optimistic hides what a lower one has of a field, 0 or `nil` for the base; pages hide
+  /// nothing, since they are made of what is below them, too.
+  func isAnswered(_ field: RecordChange, above number: UInt64?) -> Bool {
+    let key = SlotKey(field.entity, field.field)
+    let above = layers.last { !$0.isOptimistic && $0.number > number ?? 0 && $0.slots[key] != nil }
+    return above?.slots[key].map { $0.kind != .pages } ?? false
+  }
+
   /// Whether a layer above a place has the field.
   func isHidden(_ entity: UInt32, _ field: UInt32, above place: Int) -> Bool {
     guard place + 1 < layers.count else { return false }

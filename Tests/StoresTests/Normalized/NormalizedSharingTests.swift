@@ -231,6 +231,29 @@ import Testing
     }
   }
 
+  @Test func `a response that another process's change hides does not hide the responses of others in its turn`()
+    async throws
+  {
+    let worlds = try (0..<3).map { _ in try process(isDeaf: true) }
+    let (first, second, third) = (worlds[0], worlds[1], worlds[2])
+    // The first process has asked before the server's change, and the second one after it.
+    let early = Recorder(second.store.get(GetIssue("1"), .networkOnly))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    for world in [second, third] { try world.store.journal?.receive() }
+    let late = Recorder(third.store.get(GetIssue("1"), .networkOnly))
+    second.server.last.data(issue("1", "b"))
+    try await early.waitForCompletion()
+    #expect(second.store.peek(GetIssue("1"))?.value?.description == "1 a OPEN")
+    // The second one has nothing to say to others of what it does not show.
+    try third.store.journal?.receive()
+    third.server.last.data(issue("1", "b"))
+    try await late.waitForCompletion()
+    for world in worlds {
+      try world.store.journal?.receive()
+      #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 b OPEN")
+    }
+  }
+
   @Test func `what an optimistic change shows stays above what others write`() async throws {
     let (first, second) = (try process(), try process())
     try await first.request(GetIssue("1"), issue("1", "a"))
