@@ -24,6 +24,18 @@ let package = Package(
         .product(name: "Stores", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ]),
+    // One process of the fleet that Scripts/soak keeps under load.
+    .executableTarget(
+      name: "soak-member",
+      dependencies: [
+        "RedisStore",
+        .product(name: "GraphQLClient", package: "MomentsSDK"),
+        .product(name: "HTTPClientCore", package: "MomentsSDK"),
+        .product(name: "HTTPMiddlewares", package: "MomentsSDK"),
+        .product(name: "SocketHTTP", package: "MomentsSDK"),
+        .product(name: "Stores", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ]),
     .testTarget(
       name: "RedisStoreTests",
       dependencies: [

@@ -36,6 +36,8 @@ struct ExampleCommandTests {
     // All commands of this one run as they stand, on a copy.
     let checks = try Self.text(RepositoryLayout.root.appending(path: ".ci/run"))
     #expect(checks.contains("Scripts/starter .build-examples\n"))
+    // And this one of RedisStore, with what was built before.
+    #expect(checks.contains("Scripts/soak --fleet --short"))
     for folder in Self.folders where folder.lastPathComponent != "Starter" {
       for command in try Self.commands(of: folder) {
         let problem = try Self.problem(with: command, in: folder)
