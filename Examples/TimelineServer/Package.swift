@@ -37,7 +37,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
-      ]),
+      ], resources: [.embedInCode("page.html")]),
     // The same endpoint without the SDK, and a backend that costs nothing, for `measure`.
     .executableTarget(
       name: "ByHand",
@@ -60,6 +60,7 @@ let package = Package(
         .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "SocketHTTP", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "StreamsTesting", package: "MomentsSDK"),
         .product(name: "StrictJSON", package: "MomentsSDK"),
       ]),
   ]

@@ -1,27 +1,26 @@
 import Foundation
-import GraphQLClient
 import Hummingbird
 import Logging
 import Models
-import ServiceLifecycle
 import Stores
 import Streams
 import StrictJSON
-
-import struct HTTPClientCore.RequestError
 
 /// The routes:
 ///
 /// - `POST /login?user=0` signs a user in, and sets the cookie that the others need; where a browser has those of
 ///   several users, `as=0` in the query says which one counts;
 /// - `GET /timelines/0?page=1` gives a page of 20 moments as JSON, with its age;
-/// - `GET /timelines/0/events?page=1` sends the page at once, and whenever it changes, as server-sent events;
+/// - `GET /timelines/0/events?page=1` sends the page at once, and whenever it changes, as server-sent events, and
+///   the ``Figures``, as events of that name;
 /// - `PUT /timelines/0/likes/m0-7` and `DELETE` set and remove a like of the signed-in user;
 /// - `GET /` is a page for the browser on top of these;
 /// - `GET /health` says that the server runs, whatever the backend does.
 ///
 /// Wherever there is `GET`, there is `HEAD`.
-func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequestContext> {
+func router(
+  _ timelines: Timelines, _ visitors: Visitors, _ figures: Observable<Figures>
+) -> Router<BasicRequestContext> {
   let router = Router(options: .autoGenerateHeadEndpoints)
   router.get("health") { _, _ in "ok\n" }
   router.addMiddleware {
@@ -31,7 +30,8 @@ func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequest
   }
   router.get("/") { _, _ in
     Response(
-      status: .ok, headers: [.contentType: "text/html; charset=utf-8"], body: .init(byteBuffer: .init(string: page)))
+      status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
+      body: .init(byteBuffer: ByteBuffer(bytes: PackageResources.page_html)))
   }
   router.post("login") { request, _ in
     let userID = try request.uri.queryParameters.require("user")
@@ -55,9 +55,8 @@ func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequest
       _ = try await timelines.timeline(of: userID, for: visitor, policy)
       return timelines.updates(of: userID, for: visitor)
     }
-    return Response(
-      status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
-      body: events(updates, page: page, of: request, visitors))
+    let pages = updates.filter { $0.value != nil }.map { try TimelinePage($0, page) }
+    return events(pages, figures, of: request, visitors)
   }
   for (method, isLiked) in [(HTTPRequest.Method.put, true), (.delete, false)] {
     router.on("timelines/:user/likes/:moment", method: method) { request, context in
@@ -92,53 +91,8 @@ extension Request {
   }
 }
 
-/// How often a browser hears of the server at least, so that it can tell silence from a dead connection.
-let beatInterval = Duration.seconds(15)
-
-/// A page of each snapshot as a server-sent event, until the browser leaves or the server shuts down, and for ten
-/// minutes at most: then the browser connects again, and its token is checked. Only the newest snapshot waits for a
-/// browser that reads slowly. While there is nothing new, an event named `beat` says that the server is there.
-private func events(_ updates: Observable<MomentsSnapshot>, page: Int, of request: Request, _ visitors: Visitors)
-  -> ResponseBody
-{
-  ResponseBody { writer in
-    try await request.body.consumeWithCancellationOnInboundClose { _ in
-      let scheduler = ConcurrentScheduler()
-      let beats = Observable.from(1...40).concatMap { _ in
-        Observable<MomentsSnapshot?>.just(nil).delay(beatInterval, scheduler: scheduler)
-      }
-      // What is not new is a beat.
-      let newest = Observable.merge([updates.filter { $0.value != nil }.map { Optional($0) }, beats])
-        .scan((snapshot: MomentsSnapshot?.none, number: 0)) { newest, snapshot in
-          snapshot.map { ($0, newest.number + 1) } ?? newest
-        }
-        .take(until: Observable.just(()).delay(beatInterval * 40, scheduler: scheduler))
-      var written = 0
-      do {
-        for try await (snapshot, number) in newest.values(bufferingPolicy: .bufferingNewest(1))
-          .cancelOnGracefulShutdown()
-        {
-          guard let snapshot, number > written else {
-            try await writer.write(ByteBuffer(string: "event: beat\ndata: {}\n\n"))
-            continue
-          }
-          written = number
-          var event = ByteBuffer(string: "data: ")
-          event.writeBytes(try JSONCoder().encode(TimelinePage(snapshot, page)))
-          event.writeString("\n\n")
-          try await writer.write(event)
-        }
-      } catch let error as RequestError {
-        // The browser connects again; if the BFF refuses its token, its events end, and it signs in.
-        if error.isUnauthenticated { visitors.recheck(request) }
-      }
-    }
-    try await writer.finish(nil)
-  }
-}
-
 /// A page of a timeline, as the browser gets it.
-struct TimelinePage: Codable, Sendable {
+struct TimelinePage: Codable, Equatable, Sendable {
   static let size = 20
 
   let owner: String

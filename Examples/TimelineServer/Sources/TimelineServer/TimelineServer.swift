@@ -9,6 +9,7 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 import SocketHTTP
+import Streams
 import Synchronization
 import Tracing
 
@@ -41,8 +42,11 @@ struct TimelineServer {
     var client = try APIClient(baseURL: settings.backend, transport: transport, middlewares: .standard())
     client.observer = RequestObservers([RequestTracer(), RequestMetrics(), RequestLogger(logger)])
     let timelines = Timelines(client: client, staleTime: settings.staleTime)
+    // All browsers share them.
+    let figures = Observable.every(.seconds(1)) { Figures(timelines, transport) }
+      .distinctUntilChanged().share(replay: 1)
     return Application(
-      router: router(timelines, Visitors(checkInterval: settings.checkInterval)),
+      router: router(timelines, Visitors(checkInterval: settings.checkInterval), figures),
       configuration: .init(address: .hostname(settings.host, port: settings.port), serverName: "timelines"),
       // The server, which is started after it, is stopped before it: by then all responses have been sent.
       services: [ClientService(transport, logger: logger).closing("timelines") { await timelines.close() }],

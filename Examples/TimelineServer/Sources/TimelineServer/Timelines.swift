@@ -90,6 +90,12 @@ struct Timelines: Sendable {
     }.value
   }
 
+  /// How often a timeline that was read was in memory.
+  var reads: CacheStatistics { stores.statistics() }
+
+  /// How many timelines are subscribed to, and how many browsers follow them.
+  var followed: (streams: Int, followers: Int) { shared.counts }
+
   /// Ends all streams, and forgets all timelines.
   func close() async { await stores.close() }
 

@@ -56,7 +56,7 @@ final class Chromium: Sendable {
       URL(filePath: Self.path ?? ""),
       [
         "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=900,900",
-        "--remote-debugging-port=0", "--user-data-dir=\(profile.path)", "about:blank",
+        "--hide-scrollbars", "--remote-debugging-port=0", "--user-data-dir=\(profile.path)", "about:blank",
       ])
     let line = try await program.line { $0.hasPrefix("DevTools listening on ") }
     let transport = SocketTransport()
@@ -121,6 +121,50 @@ final class Chromium: Sendable {
         look();
       })
       """)
+  }
+
+  /// A key that a test presses.
+  enum Key: String {
+    case tab = "Tab"
+    case space = " "
+    case enter = "Enter"
+
+    fileprivate var parameters: [String: JSONValue] {
+      let (code, text): (Int64, JSONValue) =
+        switch self {
+        case .tab: (9, "")
+        case .space: (32, " ")
+        case .enter: (13, "\r")
+        }
+      return ["key": .string(rawValue), "windowsVirtualKeyCode": .integer(code), "text": text]
+    }
+  }
+
+  /// Presses a key and lets it go.
+  func press(_ key: Key) async throws {
+    for type in ["keyDown", "keyUp"] {
+      _ = try await call("Input.dispatchKeyEvent", key.parameters.merging(["type": .string(type)]) { $1 })
+    }
+  }
+
+  /// Presses the tab key until an element has the focus.
+  func tab(to element: String) async throws {
+    for _ in 0..<100 {
+      if try await evaluate("document.activeElement === \(element)") == true { return }
+      try await press(.tab)
+    }
+    throw DevToolsError(description: "the tab key does not lead to \(element)")
+  }
+
+  /// Shows pages as on a screen of this width, and in the color scheme `light` or `dark`.
+  func emulate(width: Int64? = nil, scheme: String) async throws {
+    if let width {
+      _ = try await call(
+        "Emulation.setDeviceMetricsOverride",
+        ["width": .integer(width), "height": 640, "deviceScaleFactor": 1, "mobile": true])
+    }
+    let scheme: JSONValue = ["name": "prefers-color-scheme", "value": .string(scheme)]
+    _ = try await call("Emulation.setEmulatedMedia", ["features": .array([scheme])])
   }
 
   /// A picture of the page, as PNG.

@@ -1,5 +1,9 @@
 import Foundation
+import GraphQLClient
 import HTTPClientCore
+import Networking
+import SocketHTTP
+import Streams
 import StrictJSON
 import Testing
 
@@ -8,18 +12,24 @@ import Testing
   .serialized, .timeLimit(.minutes(5)),
   .enabled(if: Chromium.path != nil, "Chromium is missing: on Debian, apt-get install chromium"))
 struct PageTests {
-  private func page(_ server: Server) -> URL {
-    server.url.appending(queryItems: [URLQueryItem(name: "user", value: "0")])
+  private func page(_ server: Server, user: String = "0") -> URL {
+    server.url.appending(queryItems: [URLQueryItem(name: "user", value: user)])
   }
+
+  private let state = "document.getElementById('state').textContent"
+
+  private func text(_ id: String) -> String { "document.getElementById('\(id)').textContent" }
+
+  private func heart(_ moment: String) -> String { "document.querySelector('[data-id=\"\(moment)\"] button')" }
 
   @Test func `the page shows a timeline, and a like in another browser without being loaded again`() async throws {
     let server = try await Server(BFF("--auth", "graphql"))
     let browser = try await Chromium()
     try await browser.open(page(server))
     try await browser.wait(until: "document.querySelectorAll('#moments li').length === 20")
-    try await browser.wait(until: "document.getElementById('state').textContent === 'live'")
-    #expect(try await browser.evaluate("document.getElementById('owner').textContent") == "Lin Wei")
-    let heart = "document.querySelector('#m0-0 button')"
+    try await browser.wait(until: "\(state) === 'live'")
+    #expect(try await browser.evaluate(text("owner")) == "Lin Wei")
+    let heart = heart("m0-0")
     // Lin Wei has liked it.
     let before = try #require(try await browser.evaluate("window.marker = \(heart).textContent").stringValue)
     let count = try #require(before.hasPrefix("♥ ") ? Int(before.dropFirst(2)) : nil)
@@ -28,9 +38,147 @@ struct PageTests {
     _ = try await browser.evaluate("\(heart).click()")
     try await browser.wait(until: "\(heart).textContent === '♡ \(count)'")
     #expect(try await browser.evaluate("window.marker").stringValue == before)
-    let picture = try await browser.screenshot()
-    #expect(picture.starts(with: [0x89, 0x50, 0x4E, 0x47]))
-    if let file = ProcessInfo.processInfo.environment["SCREENSHOT"] { try picture.write(to: URL(filePath: file)) }
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `two browsers side by side show photos, what the server does and each other's likes, and find it again`()
+    async throws
+  {
+    let bff = try await BFF()
+    var server = try await Server(bff)
+    let (one, other) = (try await Chromium(), try await Chromium())
+    try await post([("Home", "#203a43 #2c5364 #f7971e"), ("The lake, early", "#355c7d #6c5b7b #c06c84")], to: bff, one)
+
+    for browser in [one, other] { try await browser.open(page(server)) }
+    for browser in [one, other] { try await browser.wait(until: "\(state) === 'live'") }
+    let photos = "[...document.querySelectorAll('.photos img')]"
+    try await one.wait(until: "\(photos).filter(photo => photo.complete && photo.naturalWidth === 240).length === 2")
+    try await one.wait(until: "\(text("browsers")) === '2'")
+    #expect(try await one.evaluate(text("subscriptions")) == "1")
+    #expect(try await one.evaluate("/^[0-9]+ of [0-9]+$/.test(\(text("reads")))") == true)
+    let heart = heart("m0-3")
+    try await like(heart, in: one, shows: [one, other])
+    try await like(heart, in: other, shows: [one, other])
+    try await savePictures(of: one)
+
+    let port = try #require(server.url.port)
+    server.program.kill()
+    for browser in [one, other] { try await browser.wait(until: "\(state) === 'not connected'") }
+    #expect(try await one.evaluate("/^as of [0-9]+ seconds? ago$/.test(\(text("age")))") == true)
+    #expect(try await one.evaluate(text("when")) == "What the server did when it was last heard")
+    _ = try await server.program.status
+    server = try await Server(bff, ["PORT": "\(port)"])
+    for browser in [one, other] { try await browser.wait(until: "\(state) === 'live'") }
+    #expect(try await one.evaluate(text("age")) == "")
+    try await like(heart, in: one, shows: [one, other])
+    withExtendedLifetime(server) {}
+  }
+
+  /// Presses a heart in a browser, and waits until all browsers show that it was.
+  private func like(_ heart: String, in browser: Chromium, shows all: [Chromium]) async throws {
+    let pressed = try #require(try await browser.evaluate("\(heart).ariaPressed").stringValue)
+    _ = try await browser.evaluate("\(heart).click()")
+    for browser in all { try await browser.wait(until: "\(heart).ariaPressed !== '\(pressed)'") }
+  }
+
+  /// Posts photos with titles, which a browser draws in some colors, as moments of user 0.
+  private func post(_ moments: [(title: String, colors: String)], to bff: BFF, _ browser: Chromium) async throws {
+    let session = PostPhotoSession(client: try APIClient(baseURL: bff.url, transport: SocketTransport()))
+    for (title, colors) in moments {
+      let drawing = try await browser.evaluate(
+        """
+        (() => {
+          const canvas = Object.assign(document.createElement("canvas"), { width: 240, height: 160 });
+          const pen = canvas.getContext("2d"), sky = pen.createLinearGradient(0, 0, 0, 160);
+          "\(colors)".split(" ").forEach((color, i, all) => sky.addColorStop(i / (all.length - 1), color));
+          pen.fillStyle = sky;
+          pen.fillRect(0, 0, 240, 160);
+          pen.fillStyle = "#fffc";
+          pen.arc(180, 50, 18, 0, 7);
+          pen.fill();
+          return canvas.toDataURL().split(",")[1];
+        })()
+        """)
+      let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).png")
+      try #require(Data(base64Encoded: drawing.stringValue ?? "")).write(to: file)
+      defer { try? FileManager.default.removeItem(at: file) }
+      _ = try await session.postPhoto(.file(file, contentType: "image/png"), title: title, userID: "0").value
+    }
+  }
+
+  /// Saves pictures of a page, in light and dark, to the file that `SCREENSHOT` names and one beside it.
+  private func savePictures(of browser: Chromium) async throws {
+    guard let file = ProcessInfo.processInfo.environment["SCREENSHOT"].map({ URL(filePath: $0) }) else { return }
+    for (scheme, suffix) in [("dark", "~dark"), ("light", "")] {
+      try await browser.emulate(scheme: scheme)
+      let name = file.deletingPathExtension().lastPathComponent + suffix + ".png"
+      try await browser.screenshot().write(to: file.deletingLastPathComponent().appending(path: name))
+    }
+  }
+
+  @Test func `a page whose server no longer says anything does not say that it is live, and is again when it does`()
+    async throws
+  {
+    let server = try await Server(BFF())
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    try await browser.wait(until: "\(state) === 'live'")
+    server.program.pause()
+    try await browser.wait(until: "\(state) === 'not connected'")
+    server.program.resume()
+    try await browser.wait(until: "\(state) === 'live'")
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a timeline is read and liked by the keyboard alone`() async throws {
+    let server = try await Server(BFF())
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    try await browser.wait(until: "\(state) === 'live'")
+    let heart = heart("m0-1")
+    try await browser.tab(to: heart)
+    #expect(try await browser.evaluate("getComputedStyle(\(heart)).outlineStyle") == "solid")
+    #expect(try await browser.evaluate("/^Like .+: .+, [0-9]+ likes?$/.test(\(heart).ariaLabel)") == true)
+    let pressed = try #require(try await browser.evaluate("\(heart).ariaPressed").stringValue)
+    try await browser.press(.space)
+    try await browser.wait(until: "\(heart).ariaPressed !== '\(pressed)'")
+    #expect(try await browser.evaluate("document.activeElement === \(heart)") == true)
+    try await browser.tab(to: "document.getElementById('older')")
+    try await browser.press(.enter)
+    try await browser.wait(until: "\(text("place")) === 'Page 2 of 3' && \(self.heart("m0-20")) !== null")
+    #expect(try await browser.evaluate("document.activeElement.id") == "owner")
+    _ = try await browser.evaluate("history.back()")
+    try await browser.wait(until: "\(text("place")) === 'Page 1 of 3' && \(heart) !== null")
+    withExtendedLifetime(server) {}
+  }
+
+  @Test(arguments: ["light", "dark"])
+  func `on a narrow screen nothing is cut off, and all texts stand out from the ground`(scheme: String) async throws {
+    let server = try await Server(BFF())
+    let browser = try await Chromium()
+    try await browser.emulate(width: 320, scheme: scheme)
+    try await browser.open(page(server))
+    try await browser.wait(until: "\(state) === 'live' && \(text("browsers")) === '1'")
+    #expect(try await browser.evaluate("document.documentElement.scrollWidth") == 320)
+    // The ratio of WCAG 2.2, which asks for 4.5.
+    let contrasts =
+      """
+      (() => {
+        const light = element => property => {
+          const [r, g, b] = getComputedStyle(element)[property].match(/[0-9.]+/g)
+            .map(part => part / 255).map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+        };
+        const ground = light(document.body)("backgroundColor");
+        const texts = [...document.querySelectorAll("body *")].filter(element => element.checkVisibility()
+          && !element.closest(".face, script, style, template"));
+        const inks = texts.map(element => light(element)("color"));
+        return [ground > 0.5 ? "light" : "dark", Math.min(...inks.map(ink => Math.max(ink, ground) / Math.min(ink, ground)))];
+      })()
+      """
+    let result = try #require(try await browser.evaluate(contrasts).arrayValue)
+    #expect(result.first?.stringValue == scheme)
+    #expect(try #require(result.last?.numberValue) >= 4.5)
     withExtendedLifetime(server) {}
   }
 
@@ -41,17 +189,16 @@ struct PageTests {
     let server = try await Server(bff, ["STALE_TIME": "0", "CHECK_INTERVAL": "0"])
     let browser = try await Chromium()
     try await browser.open(page(server))
-    try await browser.wait(until: "document.getElementById('state').textContent === 'live'")
+    try await browser.wait(until: "\(state) === 'live'")
     try await bff.kill()
-    let isOffline =
-      "/^the backend is away; from [0-9]+ s ago$/.test(document.getElementById('state').textContent)"
+    let isOffline = "\(state) === 'the backend is away' && /^as of [0-9]+ .+ ago$/.test(\(text("age")))"
     try await browser.wait(until: isOffline)
     _ = try await browser.evaluate("window.marker = 1")
     try await browser.open(page(server))
     try await browser.wait(until: "\(isOffline) && document.querySelectorAll('#moments li').length === 20")
     #expect(try await browser.evaluate("window.marker") == .null)
     let again = try await BFF(port: try #require(bff.url.port))
-    try await browser.wait(until: "document.getElementById('state').textContent === 'live'")
+    try await browser.wait(until: "\(state) === 'live'")
     withExtendedLifetime((server, again)) {}
   }
 
@@ -60,12 +207,12 @@ struct PageTests {
     let server = try await Server(bff)
     let browser = try await Chromium()
     let requests = "performance.getEntriesByType('resource').length"
-    try await browser.open(server.url.appending(queryItems: [URLQueryItem(name: "user", value: "nobody")]))
-    try await browser.wait(until: "document.getElementById('problem').textContent.includes('no user')")
-    #expect(try await browser.evaluate("document.getElementById('state').textContent") == "not connected")
+    try await browser.open(page(server, user: "nobody"))
+    try await browser.wait(until: "\(text("problem")).includes('no user')")
+    #expect(try await browser.evaluate(state) == "not connected")
     try await bff.kill()
     try await browser.open(page(server))
-    try await browser.wait(until: "document.getElementById('problem').textContent.startsWith('Signing in failed')")
+    try await browser.wait(until: "\(text("problem")).startsWith('Signing in failed')")
     let later = "new Promise(resolve => setTimeout(() => resolve(\(requests)), 3000))"
     #expect(try #require(try await browser.evaluate(later).integerValue) < 10)
     withExtendedLifetime(server) {}
@@ -77,38 +224,37 @@ struct PageTests {
     let server = try await Server(BFF("--auth", "graphql"))
     let browser = try await Chromium()
     try await browser.open(page(server))
-    let state = "document.getElementById('state')"
-    try await browser.wait(until: "\(state).textContent === 'live' && \(state).className === 'live'")
+    let color = "document.getElementById('state').className"
+    try await browser.wait(until: "\(state) === 'live' && \(color) === 'live'")
     server.program.kill()
-    try await browser.wait(until: "\(state).textContent.startsWith('not connected; from ')")
-    #expect(try await browser.evaluate("\(state).className") == "")
-    _ = try await browser.evaluate("document.querySelector('#m0-0 button').click()")
-    try await browser.wait(until: "document.getElementById('problem').textContent.startsWith('The like was not saved')")
+    try await browser.wait(until: "\(state) === 'not connected' && \(text("age")).startsWith('as of ')")
+    #expect(try await browser.evaluate(color) == "")
+    _ = try await browser.evaluate("\(heart("m0-0")).click()")
+    try await browser.wait(until: "\(text("problem")).startsWith('The like was not saved')")
   }
 
   @Test func `a heart that is pressed keeps the focus, and says that it is pressed`() async throws {
     let server = try await Server(BFF("--auth", "graphql"))
     let browser = try await Chromium()
     try await browser.open(page(server))
-    let heart = "document.querySelector('#m0-1 button')"
+    let heart = heart("m0-1")
     try await browser.wait(until: "\(heart)?.ariaPressed === 'false'")
     _ = try await browser.evaluate("\(heart).focus(), \(heart).click()")
     try await browser.wait(until: "\(heart).ariaPressed === 'true'")
     #expect(try await browser.evaluate("document.activeElement === \(heart)") == true)
-    // The first photo moment has one photo.
-    let texts = "[...document.querySelectorAll('#moments li')].map(item => item.querySelector('p').textContent)"
-    #expect(try await browser.evaluate("\(texts).includes('1 photos')") == false)
-    #expect(try await browser.evaluate("document.querySelector('#m0-0 time').dateTime.startsWith('20')") == true)
+    let first = "document.querySelector('[data-id=\"m0-0\"]')"
+    #expect(try await browser.evaluate("\(first).querySelector('time').dateTime.startsWith('20')") == true)
+    #expect(try await browser.evaluate("\(first).querySelector('small').textContent") == "· 1 photo")
     withExtendedLifetime(server) {}
   }
 
   @Test func `a browser that has two users' tabs keeps them apart`() async throws {
     let server = try await Server(BFF("--auth", "graphql"))
     let browser = try await Chromium()
-    let heart = "document.querySelector('#m1-0 button')"
+    let heart = heart("m1-0")
     try await browser.open(page(server))
-    try await browser.wait(until: "document.getElementById('state').textContent === 'live'")
-    try await browser.open(server.url.appending(queryItems: [URLQueryItem(name: "user", value: "1")]))
+    try await browser.wait(until: "\(state) === 'live'")
+    try await browser.open(page(server, user: "1"))
     try await browser.wait(until: "\(heart) !== null")
     let pressed = try #require(try await browser.evaluate("\(heart).ariaPressed").stringValue)
     _ = try await browser.evaluate("\(heart).click()")

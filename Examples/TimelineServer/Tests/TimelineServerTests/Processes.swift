@@ -6,6 +6,8 @@ import Streams
 import StrictJSON
 import Synchronization
 
+@testable import TimelineServer
+
 /// A program in a process of its own, whose lines of output can be waited for.
 final class Program: Sendable {
   private let process = Process()
@@ -46,6 +48,12 @@ final class Program: Sendable {
 
   /// Sends SIGKILL.
   func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
+
+  /// Stops the process where it is, without an end of its connections, until it is resumed.
+  func pause() { Foundation.kill(process.processIdentifier, SIGSTOP) }
+
+  /// Lets the process continue.
+  func resume() { Foundation.kill(process.processIdentifier, SIGCONT) }
 
   /// The status with which the process ends.
   var status: Int32 {
@@ -140,9 +148,16 @@ struct Browser {
     try await transport.send(request(method, path)).collect(upTo: 1 << 20).value
   }
 
-  /// The events at a path, as long as they come.
+  /// The events at a path, as long as they come, but for figures, which come whenever the server does something.
   func events(_ path: String) throws -> Observable<ServerSentEvent> {
-    transport.send(try request(.get, path)).events()
+    transport.send(try request(.get, path)).events().filter { $0.type != "figures" }
+  }
+
+  /// What the server does, as long as a timeline's events come.
+  func figures(_ path: String) throws -> Observable<Figures> {
+    transport.send(try request(.get, path)).events().filter { $0.type == "figures" }.map { event in
+      try JSONCoder().decode(Figures.self, from: Data((event.data ?? "").utf8))
+    }
   }
 
   private func request(_ method: HTTPMethod, _ path: String) throws -> HTTPRequest {

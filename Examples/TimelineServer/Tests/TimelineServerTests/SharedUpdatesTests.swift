@@ -43,4 +43,17 @@ import Testing
     follower.dispose()
     another.dispose()
   }
+
+  @Test func `streams and those who follow them are counted until they leave`() {
+    let moments = [1, 2].map { stream($0).subscribe(onNext: { _ in }) }
+    let friends = shared.stream("friends") { .never() }.subscribe(onNext: { _ in })
+    _ = stream(3)
+    #expect(shared.counts == (2, 3))
+    for follower in moments { follower.dispose() }
+    #expect(shared.counts == (1, 1))
+    friends.dispose()
+    #expect(shared.counts == (0, 0))
+    shared.stream("photos") { .empty() }.subscribe(onNext: { _ in }).dispose()
+    #expect(shared.counts == (0, 0))
+  }
 }

@@ -52,6 +52,28 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
+  @Test func `browsers hear what the server does: what they share, and what leaves with them`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let (one, other) = (try await Browser(server, user: "0"), try await Browser(server, user: "0"))
+    let follower = try other.events("timelines/0/events").subscribe(onNext: { _ in })
+    let figures = try one.figures("timelines/0/events").timeout(.seconds(30), scheduler: ConcurrentScheduler())
+    var seen: [Figures] = []
+    for try await now in figures.values {
+      seen.append(now)
+      if now.browsers == 2 { follower.dispose() }
+      if now.browsers == 1, seen.contains(where: { $0.browsers == 2 }) { break }
+    }
+    #expect(seen.allSatisfy { $0.subscriptions == 1 })
+    let last = try #require(seen.last)
+    // That of the subscription.
+    #expect(last.busyConnections >= 1)
+    #expect(last.connections >= last.busyConnections)
+    // The first browser's first read found nothing, and the second one's found that.
+    #expect(last.misses >= 1)
+    #expect(last.hits >= 1)
+    withExtendedLifetime(server) {}
+  }
+
   @Test func `a revoked token gets a 401, although another device of the user has filled the cache`() async throws {
     let bff = try await BFF("--auth", "graphql")
     let server = try await Server(bff, ["STALE_TIME": "60", "CHECK_INTERVAL": "0"])

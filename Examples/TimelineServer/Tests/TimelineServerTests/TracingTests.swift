@@ -3,6 +3,7 @@ import GraphQLClientTracing
 import Hummingbird
 import HummingbirdTesting
 import InMemoryTracing
+import Streams
 import Testing
 import Tracing
 
@@ -16,7 +17,8 @@ import Tracing
     var client = try APIClient(baseURL: bff.url, middlewares: .standard())
     client.observer = RequestTracer(tracer)
     let visitors = Visitors(checkInterval: .seconds(60))
-    let application = Application(router: router(Timelines(client: client, staleTime: .seconds(5)), visitors))
+    let timelines = Timelines(client: client, staleTime: .seconds(5))
+    let application = Application(router: router(timelines, visitors, .never()))
     try await application.test(.router) { browser in
       let login = try await browser.execute(uri: "/login?user=0", method: .post)
       let cookie = try #require(login.headers[.setCookie]?.split(separator: ";").first)
