@@ -109,6 +109,9 @@ struct PageTests {
   /// Saves pictures of a page, in light and dark, to the file that `SCREENSHOT` names and one beside it.
   private func savePictures(of browser: Chromium) async throws {
     guard let file = ProcessInfo.processInfo.environment["SCREENSHOT"].map({ URL(filePath: $0) }) else { return }
+    // Without those that cannot be had.
+    let isBelow = "image.getBoundingClientRect().top > innerHeight"
+    try await browser.wait(until: "[...document.images].every(image => image.complete || \(isBelow))")
     for (scheme, suffix) in [("dark", "~dark"), ("light", "")] {
       try await browser.emulate(scheme: scheme)
       let name = file.deletingPathExtension().lastPathComponent + suffix + ".png"
