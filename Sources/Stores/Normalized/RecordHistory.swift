@@ -6,31 +6,32 @@ struct RecordHistory: Sendable {
 
   /// The place of the latest.
   private(set) var last: RecordPosition?
-  /// The hashes of the latest, which follow each other.
-  private var hashes: [Int] = []
+  /// The hashes of the latest of its journal, by number. Those that were lost stay: they may be lost again, or come back.
+  private var hashes: [UInt64: Int] = [:]
 
   mutating func note(_ entry: RecordEntry) {
-    if entry.position != last?.next { hashes = [] }
-    hashes.append(Self.hash(entry))
-    if hashes.count > 2 * Self.limit { hashes.removeFirst(Self.limit) }
+    if entry.position.journal != last?.journal { hashes = [:] }
+    hashes[entry.position.number] = Self.hash(entry)
     last = entry.position
+    if hashes.count > 2 * Self.limit {
+      for number in hashes.keys.sorted().prefix(Self.limit) { hashes[number] = nil }
+    }
   }
 
   /// What follows the last entry that is still there, of all entries that are; `nil` if none is known.
   func rest(of entries: [RecordEntry]) -> [RecordEntry]? {
-    guard let last else { return nil }
-    let first = last.number &- UInt64(hashes.count - 1)
     var isAnyKnown = false
     for (place, entry) in entries.enumerated() {
-      guard entry.position.journal == last.journal else { return nil }
-      let index = entry.position.number &- first
-      if index >= UInt64(hashes.count) {
-        // Those of before are not known any more.
-        if entry.position.number < first { continue }
-        return isAnyKnown ? Array(entries[place...]) : nil
+      guard entry.position.journal == last?.journal else { return nil }
+      let known = hashes[entry.position.number]
+      if known == Self.hash(entry) {
+        isAnyKnown = true
+      } else if isAnyKnown {
+        return Array(entries[place...])
+      } else if known != nil {
+        return nil
       }
-      if hashes[Int(index)] != Self.hash(entry) { return isAnyKnown ? Array(entries[place...]) : nil }
-      isAnyKnown = true
+      // Those of before are not known any more.
     }
     return isAnyKnown ? [] : nil
   }

@@ -183,6 +183,20 @@ import Testing
     }
   }
 
+  @Test func `N16: so they do if it loses them twice`() async throws {
+    let first = try process()
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    let backup = records.backup
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    for title in ["c", "d"] {
+      records.restore(backup)
+      try first.store.journal?.catchUpNow()
+      #expect(try process().title == (title == "c" ? "b" : "c"))
+      try await first.request(GetIssue("1"), issue("1", title))
+    }
+    #expect(try process().title == "d")
+  }
+
   @Test func `S1: what the server has refused does not come back with a backup`() async throws {
     let (first, second, _) = try await two()
     let backup = records.backup
