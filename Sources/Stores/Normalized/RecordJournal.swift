@@ -126,25 +126,20 @@ final class RecordJournal: Sendable {
       while listening.withLock({ $0.takesRepetition() }) { try catchUp() }
     } catch {
       listening.withLock { ($0.isBusy, $0.leavesToTimer) = (false, true) }
+      // Made after that, since it ends that; a timer that a write has made may have done its work before.
+      retryLater()
       configuration.onStorageError(error)
     }
   }
 
   /// Writes what could not be written before, and takes what others have added.
   private func catchUp() throws {
-    do {
-      if state.withLock({ $0.failures > 0 }) { try write() }
-      try receive(showing: show)
-      // What it has instead of what the storage has lost.
-      if state.withLock(\.lacksChanges) { try write() }
-      noteSuccess()
-    } catch {
-      retryLater()
-      throw error
-    }
+    if state.withLock({ $0.failures > 0 }) { try write() }
+    try receive(showing: show)
+    // What it has instead of what the storage has lost.
+    if state.withLock(\.lacksChanges) { try write() }
+    state.withLock { $0.failures = 0 }
   }
-
-  private func noteSuccess() { state.withLock { $0.failures = 0 } }
 
   /// Tries again after a pause, since nothing else may come. That it fails again was reported before.
   private func retryLater() {
@@ -165,7 +160,7 @@ final class RecordJournal: Sendable {
 
   private func retry() {
     state.withLock { $0.awaitsRetry = false }
-    guard (try? catchUp()) != nil else { return }
+    guard (try? catchUp()) != nil else { return retryLater() }
     // What was reported meanwhile may have come after what was read.
     if listening.withLock({ exchange(&$0.leavesToTimer, with: false) && $0.isRepeated }) { noteOthers() }
   }
@@ -304,15 +299,16 @@ final class RecordJournal: Sendable {
   func write() throws {
     do {
       for _ in 0..<Self.attempts {
-        if try tryToWrite() { return noteSuccess() }
+        if try tryToWrite() { return }
         try receive(showing: show)
       }
-      throw NormalizedStorageError.busy
     } catch {
       state.withLockUnchecked { keepUnwritten(&$0) }
       if !(error is DiskCacheError) { retryLater() }
       throw error
     }
+    retryLater()
+    throw NormalizedStorageError.busy
   }
 
   /// Keeps what could not be written for the next attempt.
@@ -342,6 +338,7 @@ final class RecordJournal: Sendable {
         if state.isUnread { return false }
         guard try write(all ?? state.unwritten, replaces: all != nil, &state) else { return false }
         state.dropChanges()
+        state.failures = 0
         return true
       } catch {
         state.mustReplace = true

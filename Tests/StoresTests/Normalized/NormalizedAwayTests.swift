@@ -246,4 +246,54 @@ import Testing
     second.time.advance(by: .seconds(1))
     try await wait(for: "a", in: second)
   }
+
+  @Test func `what cannot be read is tried again after pauses that double, also if there is nothing to write`()
+    async throws
+  {
+    let (storage, first, errors) = (records.opened(), try process(), Monitor(0))
+    let second = try NormalizedWorld(sharing: storage) { $0.onStorageError = { _ in errors.update { $0 += 1 } } }
+    await second.store.load()
+    storage.failReading(1_000)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await errors.wait { $0 == 1 }
+    for (number, pause) in [1, 2, 4, 8, 16, 30, 30].enumerated() {
+      try await eventually { second.time.pendingCount == 1 }
+      second.time.advance(by: .seconds(pause) - .milliseconds(1))
+      #expect(storage.failingReadCount == 999 - number)
+      second.time.advance(by: .milliseconds(1))
+      try await eventually { storage.failingReadCount == 998 - number }
+    }
+  }
+
+  /// A scheduler whose delayed actions have run, and been waited for, when they are scheduled: so late is the thread that
+  /// schedules them.
+  private struct HastyScheduler: Scheduler {
+    let isDone: @Sendable () -> Bool
+    var now: Duration { .zero }
+
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { schedule(after: .zero, action) }
+
+    func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+      action()
+      while !isDone() { sched_yield() }
+      return Disposables.create()
+    }
+  }
+
+  @Test func `N16: a process hears of others also if it has tried again before it knew that it failed`() async throws {
+    let (storage, first) = (records.opened(), try process())
+    let readCount = Mutable(0)
+    storage.onRead { _ in readCount.update { $0 += 1 } }
+    let second = try NormalizedWorld(sharing: storage) {
+      $0.idleTime = nil
+      // The first read is that of all, the second one succeeds after one that has failed.
+      $0.clock = .scheduler(HastyScheduler { readCount.value > 1 }, start: StoreTime(microseconds: 1_000_000))
+    }
+    await second.store.load()
+    storage.failReading(1)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await wait(for: "a", in: second)
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    try await wait(for: "b", in: second)
+  }
 }

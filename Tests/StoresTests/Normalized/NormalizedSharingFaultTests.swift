@@ -257,6 +257,22 @@ import Testing
 
   // MARK: A storage that fails
 
+  @Test func `N16: a removal costs others nothing else if they have been quicker each time`() async throws {
+    let (first, second, storage) = try await two()
+    try await first.request(GetIssue("2"), issue("2", "b"))
+    let other = records.opened()
+    storage.onRead { [records] _ in
+      guard let last = records.entries.last?.position else { return }
+      _ = try? other.append(RecordEntry(last.next, [RecordStatement.section.rawValue]), after: last)
+    }
+    second.store.invalidate(EntityID("Issue", id: "1"))
+    #expect(errors.value == [.busy])
+    #expect(try process().store.peek(GetIssue("2"))?.value?.issue?.title == "b")
+    storage.onRead { _ in }
+    second.time.advance(by: .seconds(1))
+    try await eventually { try process().store.missingPath(of: GetIssue("1")) != nil }
+  }
+
   @Test(arguments: [false, true])
   func `what was written although that failed does not undo what others have written since`(isReplacement: Bool)
     async throws
