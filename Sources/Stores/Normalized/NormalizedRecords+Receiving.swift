@@ -34,7 +34,8 @@ extension NormalizedRecords {
     } catch { failure = error }
     do throws(UnreadableRecords) { try cache.receive(own, &known, &receipt) } catch { failure = failure ?? error }
     received.changes = finish(receipt, by: change, in: level)
-    received.refused = receipt.refused
+    received.refused = notes.refused
+    log?.restoreRefusal(of: notes.refused, in: cache)
     if let beginning = notes.beginning, beginning < emptyAt { (emptyAt, cache.dates.earliest) = (beginning, beginning) }
     // What it says of operations is known here already.
     let ownDigests = Set(known.operations.map(\.digest))
@@ -89,6 +90,7 @@ extension NormalizedRecords {
         let notes = try cache.decode(entry)
         emptyAt = notes.beginning ?? emptyAt
         for operation in notes.operations { log?.restore(operation) }
+        log?.restoreRefusal(of: notes.refused, in: cache)
       }
     } catch { failure = error }
     cache.dates.earliest = emptyAt

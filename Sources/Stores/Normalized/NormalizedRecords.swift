@@ -499,9 +499,10 @@ struct NormalizedRecords: Sendable {
     reads.noteChange()
     guard let touched = cache.touched, !touched.isEmpty else { return }
     cache.touched?.removeAll(keepingCapacity: true)
-    if isLogged, level ?? 0 < RecordLayer.firstOptimistic {
+    if level ?? 0 < RecordLayer.firstOptimistic {
       // Others know what hides the rest; said once more, it would hide what they have requested since it was said first.
-      log?.note(touched.filter { !cache.isAnswered($0, above: level) }, in: cache)
+      if isLogged { log?.note(touched.filter { !cache.isAnswered($0, above: level) }, in: cache) }
+      log?.noteTouched(touched, in: cache)
     }
     if let altered = cache.altered {
       cache.altered?.removeAll(keepingCapacity: true)
@@ -519,7 +520,7 @@ struct NormalizedRecords: Sendable {
   /// Takes what journals were given; returns whether it can be read. If not, nothing is taken.
   mutating func restore(_ entries: [ArraySlice<UInt8>]) -> Bool {
     var restored = RecordCache(cache.schema, RecordDates(cache.dates.staleTimes))
-    var hasBeginning = false
+    var (hasBeginning, refused) = (false, [RecordChange]())
     do throws(UnreadableRecords) {
       for entry in entries {
         let notes = try restored.decode(entry)
@@ -527,6 +528,7 @@ struct NormalizedRecords: Sendable {
         if let beginning = notes.beginning { emptyAt = beginning } else if !hasBeginning { throw UnreadableRecords() }
         hasBeginning = true
         for operation in notes.operations { log?.restore(operation) }
+        refused += notes.refused
       }
     } catch {
       log?.forget()
@@ -535,6 +537,7 @@ struct NormalizedRecords: Sendable {
     restored.dates.earliest = emptyAt
     cache = restored
     listenToCache()
+    log?.restoreRefusal(of: refused, in: cache)
     reads.noteAllUnread()
     return true
   }

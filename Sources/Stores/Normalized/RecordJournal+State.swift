@@ -23,8 +23,6 @@ extension RecordJournal {
     /// What was read or written last, and the greatest number that an entry of the journal has had.
     var history = RecordHistory()
     var greatestNumber: UInt64 = 0
-    /// What the server has refused, of what is not written.
-    var refusals: [UInt8] = []
     /// Whether the account was signed out here, also if the storage could not do it: nothing is written any more.
     var isSignedOut = false
     /// How often the storage has failed in a row, and whether a timer tries it again.
@@ -39,7 +37,7 @@ extension RecordJournal {
 
     /// Forgets what is not written.
     mutating func dropChanges() {
-      (unwritten, refusals, removesSomething, lacksChanges, attempts) = ([], [], false, false, [])
+      (unwritten, removesSomething, lacksChanges, attempts) = ([], false, false, [])
     }
 
     var isInUse: Bool { isOpen && !isSignedOut }

@@ -353,8 +353,7 @@ final class RecordJournal: Sendable {
       takeChanges(of: &records, &state)
       let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
       let isChanged = !state.unwritten.isEmpty || state.lacksChanges
-      guard isChanged, state.mustReplace || state.lacksChanges || isLong else { return nil }
-      return records.encoded() + state.refusals
+      return isChanged && (state.mustReplace || state.lacksChanges || isLong) ? records.encoded() : nil
     }
   }
 
@@ -365,7 +364,6 @@ final class RecordJournal: Sendable {
       (state.mustRemove, state.mustReplace) = (true, true)
     }
     state.unwritten += changes.bytes
-    state.refusals += changes.refusals
     state.removesSomething = state.removesSomething || changes.isRemoval
   }
 

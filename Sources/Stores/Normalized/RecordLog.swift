@@ -13,8 +13,7 @@ struct RecordLog: Sendable {
   /// The operations of which something was noted, by which what others say of them is found.
   private var keys = LRUCache<UInt128, NormalizedKey>(countLimit: 1 << 14, costLimit: .max)
   private var bytes: [UInt8] = []
-  /// What of them says what the server has refused: it is said also where all there is takes the place of the rest.
-  private var refusals: [UInt8] = []
+  private var refused = RefusedFields()
   /// Whether everything was removed.
   private var isReset = false
   /// Whether something was removed.
@@ -27,8 +26,6 @@ struct RecordLog: Sendable {
     /// Whether something is removed: then what the journal has must not be read again without this.
     var isRemoval = false
     var bytes: [UInt8] = []
-    /// What of them says what the server has refused.
-    var refusals: [UInt8] = []
   }
 
   init(_ digest: @escaping @Sendable (NormalizedKey) -> UInt128?) { self.digest = digest }
@@ -61,23 +58,28 @@ struct RecordLog: Sendable {
 
   /// Notes that the server has refused some fields, which were noted as missing.
   mutating func noteRefusal(of fields: [RecordChange], in cache: RecordCache) {
-    if fields.isEmpty { return }
     cache.encodeRefusal(of: fields, into: &bytes)
-    cache.encodeRefusal(of: fields, into: &refusals)
+    refused.note(fields, in: cache)
   }
+
+  /// Takes what others say that the server has refused.
+  mutating func restoreRefusal(of fields: [RecordChange], in cache: RecordCache) { refused.note(fields, in: cache) }
+
+  /// Notes that some fields have other values, whoever has written them.
+  mutating func noteTouched(_ fields: [RecordChange], in cache: RecordCache) { refused.forget(fields, in: cache) }
 
   /// Notes that what is noted removes something.
   mutating func noteRemoval() { isRemoval = true }
 
   /// Everything was removed.
   mutating func reset() {
-    (bytes, refusals, isReset) = ([], [], true)
+    (bytes, refused, isReset) = ([], RefusedFields(), true)
     _ = operations.removeAll()
   }
 
   /// Everything was removed, by others.
   mutating func forget() {
-    (bytes, refusals, isReset, isRemoval) = ([], [], false, false)
+    (bytes, refused, isReset, isRemoval) = ([], RefusedFields(), false, false)
     _ = operations.removeAll()
   }
 
@@ -100,7 +102,7 @@ struct RecordLog: Sendable {
   mutating func take() -> Changes {
     Changes(
       isReset: exchange(&isReset, with: false), isRemoval: exchange(&isRemoval, with: false),
-      bytes: exchange(&bytes, with: []), refusals: exchange(&refusals, with: []))
+      bytes: exchange(&bytes, with: []))
   }
 
   /// All that there is.
@@ -113,6 +115,7 @@ struct RecordLog: Sendable {
       if let operation = operations.peek(digest) { Self.encode(operation, digest, into: &everything) }
     }
     cache.encodeAll(into: &everything)
+    cache.encodeRefusal(of: refused.fields(in: cache), into: &everything)
     return everything
   }
 

@@ -78,6 +78,7 @@ extension RecordCache {
 
   /// Appends that the server has refused some fields.
   func encodeRefusal(of fields: [RecordChange], into bytes: inout [UInt8]) {
+    if fields.isEmpty { return }
     var numbers = RecordNumbers()
     bytes.append(.section)
     for field in fields {
@@ -188,6 +189,8 @@ struct RecordNotes {
   /// When the oldest record may have been written.
   var beginning: StoreTime?
   var operations: [(digest: UInt128, writtenAt: StoreTime, isInvalidated: Bool)] = []
+  /// The fields that the server has refused.
+  var refused: [RecordChange] = []
 }
 
 /// Where records go that others have encoded, and what that changes.
@@ -198,8 +201,6 @@ struct RecordReceipt {
   var changes: [RecordChange] = []
   /// The fields that have other dates.
   var dated: [RecordChange] = []
-  /// The fields that the server has refused.
-  var refused: [RecordChange] = []
   fileprivate var keys: [SlotKey] = []
   private let now: StoreTime
 
@@ -268,13 +269,11 @@ extension RecordCache {
       let date = StoreTime(microseconds: try bytes.fixed(Int64.self))
       if dates.staleTimes.isEmpty { return }
       dates[entity, field] = receipt?.date(date) ?? date
-      let place = knownPlace(of: field, in: entities[Int(entity)].type)
-      receipt?.dated.append(RecordChange(entity: entity, field: field, place: place))
+      receipt?.dated.append(change(RecordID(number: entity), field))
     case .refused:
       guard let entity = bytes.entity else { throw UnreadableRecords() }
       let field = try decodeField(from: &bytes)
-      let place = knownPlace(of: field, in: entities[Int(entity)].type)
-      receipt?.refused.append(RecordChange(entity: entity, field: field, place: place))
+      notes.refused.append(change(RecordID(number: entity), field))
     case .operation:
       let digest = try bytes.fixed(UInt128.self)
       let time = StoreTime(microseconds: try bytes.fixed(Int64.self))

@@ -175,6 +175,12 @@ extension RecordCache {
 
   /// The place of a field that may not have one yet.
   func knownPlace(of field: UInt32, in type: UInt32) -> Int32 { layouts[Int(type)].places[field] ?? -1 }
+
+  /// A field of an entity.
+  func change(_ entity: RecordID, _ field: UInt32) -> RecordChange {
+    let place = knownPlace(of: field, in: entities[Int(entity.number)].type)
+    return RecordChange(entity: entity.number, field: field, place: place)
+  }
 }
 
 // MARK: - Entities

@@ -101,6 +101,34 @@ import Testing
     #expect((records.entries.count <= count) == isReplaced)
   }
 
+  /// Lets a process replace the journal.
+  private func replace(by world: NormalizedWorld) async throws {
+    let long = String(repeating: "x", count: 300_000)
+    for number in 0..<5 { try await world.request(GetIssue("2"), issue("2", "\(number)\(long)")) }
+    #expect(records.entries.count <= 4)
+  }
+
+  @Test(arguments: 0...2)
+  func `N16: so it is if the journal was replaced since`(replacedBy: Int) async throws {
+    let (first, second) = (try process(), try process(isDeaf: true))
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
+    #expect(watcher.brief() == ["1 a OPEN memory"])
+    let get = Recorder(first.store.get(GetIssue("1"), .networkOnly))
+    first.server.last.answer("{}", status: 403)
+    try await get.waitForEnd()
+    let replacing = replacedBy == 0 ? first : try process()
+    if replacedBy == 2 { replacing.store.invalidate(EntityID("Issue", id: "2")) }
+    try await replace(by: replacing)
+    try second.store.journal?.receive()
+    #expect(watcher.take().last.map { $0.value == nil } == true)
+    // What is requested again is there.
+    try await first.request(GetIssue("1"), issue("1", "b"))
+    try await replace(by: first)
+    try second.store.journal?.receive()
+    #expect(watcher.take().last?.value?.issue?.title == "b")
+  }
+
   @Test func `S1: what a 401 has hidden in a process stays hidden whatever others write`() async throws {
     let (first, second) = (try process(), try process(isDeaf: true))
     try await first.request(GetIssue("1"), issue("1", "a"))
