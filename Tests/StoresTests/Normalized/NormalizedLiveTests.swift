@@ -45,6 +45,52 @@ import Testing
     #expect(String(decoding: body, as: UTF8.self).contains("closed { __typename id  state }"))
   }
 
+  private struct CloseIssue: GraphQLSession {
+    struct ResponseData: Codable, Hashable, Sendable { var close: IssueClosed.ResponseData.Issue? }
+    static let query: GraphQLDocument = "mutation close { close(id: 1) { state } }"
+  }
+
+  @Test(arguments: [false, true])
+  func `N4: what a subscription brings while a mutation waits puts the response to that in doubt`(isCleared: Bool)
+    async throws
+  {
+    let transport = ScriptedTransport()
+    transport.alwaysLive(
+      .any,
+      [
+        .connected, .json(#"{"data": {"closed": {"__typename": "Issue", "id": "1", "state": "CLOSED"}}}"#),
+        .completed,
+      ])
+    transport.always(.any, .json("{\"data\": \(issue("1", "a"))}"))
+    var client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: transport)
+    client.graphQL.live = transport
+    let store = NormalizedStore(client, schema: try RecordSchema(NormalizedWorld.schema))
+    _ = try await store.fresh(GetIssue("1")).value
+    let (folder, isSending) = (TemporaryFolder(), Monitor(false))
+    let responses = PublishSubject<NormalizedResponse<CloseIssue.ResponseData>>()
+    let outbox = try Outbox<String, NormalizedResponse<CloseIssue.ResponseData>>(
+      folder: folder.url, partition: "account", isIdempotent: { _ in true }
+    ) { _, _ in
+      .create { observer in
+        defer { isSending.update { $0 = true } }
+        return responses.asObservable().subscribe(observer)
+      }
+    }
+    store.show(outbox) { _ in .of(CloseIssue()) }
+    let submission = Recorder(outbox.submit("1"))
+    try await isSending.wait { $0 }
+    if isCleared {
+      try await store.clear()
+      _ = try await store.fresh(GetIssue("1")).value
+    }
+    try await Recorder(store.follow(IssueClosed())).waitForCompletion()
+    let json = #"{"close": {"__typename": "Issue", "id": "1", "state": "OPEN"}}"#
+    responses.onNext(NormalizedResponse(data: .init(close: .init(state: "OPEN")), json: Array(json.utf8), errors: []))
+    try await submission.waitForCompletion()
+    #expect(store.peek(GetIssue("1"))?.brief == "1 a OPEN memory ~")
+    await outbox.close()
+  }
+
   @Test func `operations are out of date when a subscription for them may have missed something`() async throws {
     let transport = ScriptedTransport()
     transport.alwaysLive(.any, [.connected, .completed])
