@@ -79,7 +79,8 @@ public struct NormalizedChange<Response: Sendable>: Sendable {
 extension NormalizedStore {
   /// Shows what waits in an outbox on top of what is cached, also what earlier processes have left there, until each entry
   /// is sent, refused or withdrawn. The response is written when it comes, as that of a mutation is; the entry is
-  /// removed from the outbox when that is on disk, if this store has a folder.
+  /// removed from the outbox when that is on disk, if this store has a folder; or cannot be written there, which is
+  /// reported, and tried again.
   ///
   ///     let outbox = try Outbox<Rename, NormalizedResponse<RenameIssue.ResponseData>>(
   ///       folder: folder, partition: account, isIdempotent: { _ in true }

@@ -125,6 +125,35 @@ import Testing
     await other.close()
   }
 
+  @Test func `an entry that was sent is removed also if its response cannot be written, which is tried again`()
+    async throws
+  {
+    let (files, errors) = (FaultyFileSystem(), Mutable(0))
+    let world = try NormalizedWorld(in: folder.url.appending(path: "store"), fileSystem: files) {
+      $0.onStorageError = { _ in errors.update { $0 += 1 } }
+    }
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    let outbox = try outbox(world)
+    show(outbox, in: world)
+    files.setFull(true)
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "b")))
+    try await world.server.wait(for: 2)
+    world.server.last.data(renamed("1", "b"))
+    try await submission.waitForCompletion()
+    #expect(try outbox.entries().isEmpty)
+    #expect(errors.value == 1)
+    #expect(world.store.peek(GetIssue("1"))?.value?.issue?.title == "b")
+    files.setFull(false)
+    world.time.advance(by: .seconds(1))
+    try await eventually { () -> Bool in
+      // What is copied while it is replaced may be nothing.
+      guard let copy = try? folder.copy() else { return false }
+      let next = try? NormalizedWorld(in: copy.url.appending(path: "store"))
+      return next?.store.peek(GetIssue("1"))?.value?.issue?.title == "b"
+    }
+    await outbox.close()
+  }
+
   @Test(arguments: ["push", "same push", "mutation", "edit", "query", "other field", "nothing"])
   func `N4: the response to what has waited is in doubt if the server may have changed the same after it`(by: String)
     async throws
