@@ -166,6 +166,8 @@ import Testing
     let first = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
     try await world.server.wait(for: 2)
     let sending = world.server.last
+    // It may be sent before it is shown.
+    try await eventually { world.store.peek(GetIssue("1"))?.value?.issue?.title == "waits" }
     switch by {
     case "push", "same push":
       let title = by == "push" ? "pushed" : "sent"
@@ -188,7 +190,8 @@ import Testing
     #expect(watcher.take().last?.isStale == isDoubted)
     // What waited behind it is in order.
     try await world.request(GetIssue("1"), issue("1", "sent"))
-    let (second, count) = (Recorder(outbox.submit(Rename(id: "1", title: "b"))), world.server.count)
+    let count = world.server.count
+    let second = Recorder(outbox.submit(Rename(id: "1", title: "b")))
     let third = Recorder(outbox.submit(Rename(id: "1", title: "c")))
     try await world.server.wait(for: count + 1)
     world.server.last.data(renamed("1", "b"))
