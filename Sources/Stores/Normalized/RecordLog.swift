@@ -65,7 +65,7 @@ struct RecordLog: Sendable {
   /// Takes what others say that the server has refused.
   mutating func restoreRefusal(of fields: [RecordChange], in cache: RecordCache) { refused.note(fields, in: cache) }
 
-  /// Notes that some fields have other values, whoever has written them.
+  /// Notes that some fields have other values, written here or by another process.
   mutating func noteTouched(_ fields: [RecordChange], in cache: RecordCache) { refused.forget(fields, in: cache) }
 
   /// Notes that what is noted removes something.

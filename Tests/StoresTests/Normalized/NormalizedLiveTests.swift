@@ -6,6 +6,7 @@ import HTTPClientCore
 import StoresTestSupport
 import Streams
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 
@@ -21,18 +22,22 @@ import Testing
     static let query: GraphQLDocument = "subscription closed { closed { state } }"
   }
 
-  @Test func `the results of a subscription are written in before observers get them`() async throws {
-    let transport = ScriptedTransport()
-    transport.alwaysLive(
-      .any,
-      [
-        .connected, .json(#"{"data": {"closed": {"__typename": "Issue", "id": "1", "state": "CLOSED"}}}"#),
-        .completed,
-      ])
+  /// What a subscription brings.
+  private static let closing = ScriptedLiveStep.json(
+    #"{"data": {"closed": {"__typename": "Issue", "id": "1", "state": "CLOSED"}}}"#)
+
+  /// A store over a transport that responds with an open issue, and lets all subscriptions take some steps.
+  private func store(_ transport: ScriptedTransport, _ steps: [ScriptedLiveStep]) throws -> NormalizedStore {
+    transport.alwaysLive(.any, steps)
     transport.always(.any, .json("{\"data\": \(issue("1", "a"))}"))
     var client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: transport)
     client.graphQL.live = transport
-    let store = NormalizedStore(client, schema: try RecordSchema(NormalizedWorld.schema))
+    return NormalizedStore(client, schema: try RecordSchema(NormalizedWorld.schema))
+  }
+
+  @Test func `the results of a subscription are written in before observers get them`() async throws {
+    let transport = ScriptedTransport()
+    let store = try store(transport, [.connected, Self.closing, .completed])
     let detail = Recorder(store.stream(GetIssue("1")))
     let events = Recorder(
       store.follow(IssueClosed()).map { event in
@@ -54,17 +59,7 @@ import Testing
   func `N4: what a subscription brings while a mutation waits puts the response to that in doubt`(isCleared: Bool)
     async throws
   {
-    let transport = ScriptedTransport()
-    transport.alwaysLive(
-      .any,
-      [
-        .connected, .json(#"{"data": {"closed": {"__typename": "Issue", "id": "1", "state": "CLOSED"}}}"#),
-        .completed,
-      ])
-    transport.always(.any, .json("{\"data\": \(issue("1", "a"))}"))
-    var client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: transport)
-    client.graphQL.live = transport
-    let store = NormalizedStore(client, schema: try RecordSchema(NormalizedWorld.schema))
+    let store = try store(ScriptedTransport(), [.connected, Self.closing, .completed])
     _ = try await store.fresh(GetIssue("1")).value
     let (folder, isSending) = (TemporaryFolder(), Monitor(false))
     let responses = PublishSubject<NormalizedResponse<CloseIssue.ResponseData>>()
@@ -79,6 +74,8 @@ import Testing
     store.show(outbox) { _ in .of(CloseIssue()) }
     let submission = Recorder(outbox.submit("1"))
     try await isSending.wait { $0 }
+    // It may be sent before it waits in the store, which notes what is touched then.
+    try await eventually { store.records.withLock { $0.cache.touched != nil } }
     if isCleared {
       try await store.clear()
       _ = try await store.fresh(GetIssue("1")).value
@@ -92,12 +89,7 @@ import Testing
   }
 
   @Test func `operations are out of date when a subscription for them may have missed something`() async throws {
-    let transport = ScriptedTransport()
-    transport.alwaysLive(.any, [.connected, .completed])
-    transport.always(.any, .json("{\"data\": \(issue("1", "a"))}"))
-    var client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1/graphql")), transport: transport)
-    client.graphQL.live = transport
-    let store = NormalizedStore(client, schema: try RecordSchema(NormalizedWorld.schema))
+    let store = try store(ScriptedTransport(), [.connected, .completed])
     _ = try await store.fresh(GetIssue("1")).value
     let others = Recorder(store.follow(IssueClosed()))
     try await others.waitForCompletion()

@@ -177,7 +177,7 @@ import Testing
       watcher.dispose()
     }
     try await first.request(GetIssue("1"), issue("1", "b"))
-    // A deaf one hears of it when it writes.
+    // One that is not notified learns of it when it writes.
     try await second.request(GetIssue("2"), issue("2", "x"))
     try await entered.wait { $0 }
     try await second.request(GetIssue("3"), issue("3", "y"))
