@@ -140,7 +140,7 @@ let package = Package(
       dependencies: [
         "BFFOperations", "GraphQLClient", "HTTPClientCore", "HTTPMiddlewares", "SocketHTTP", "Streams", "TestSupport",
       ], path: "Tests/Soak",
-      exclude: ["crowd.py", "proxy.py"]),
+      exclude: ["Peers"]),
     .testTarget(name: "SystemBaseTests", dependencies: ["SystemBase", "TestSupport"]),
     .testTarget(name: "CommandLineBaseTests", dependencies: ["CommandLineBase", "SystemBase"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The proxy of `Tests/Soak/proxy.py`, in a process of its own: passes requests on to a server, and spoils some of
+/// The proxy of `Tests/Soak/Peers/proxy.py`, in a process of its own: passes requests on to a server, and spoils some of
 /// them.
 ///
 /// It ends when this object is released.
@@ -14,7 +14,7 @@ package final class FaultyProxy: Sendable {
 
   /// Starts one before a server; it spoils this part of the requests, by a sequence of faults that the seed decides.
   package init(before server: BFFServer, rate: Double, seed: Int) async throws {
-    let program = RepositoryLayout.root.appendingPathComponent("Tests/Soak/proxy.py").path
+    let program = RepositoryLayout.root.appendingPathComponent("Tests/Soak/Peers/proxy.py").path
     process = try await ChildProcess(
       PythonEnvironment.python(),
       [program, "--upstream", "\(server.port)", "--rate", "\(rate)", "--seed", "\(seed)"],
@@ -43,7 +43,7 @@ package final class Crowd: Sendable {
   private let process: ChildProcess
 
   package init() async throws {
-    let program = RepositoryLayout.root.appendingPathComponent("Tests/Soak/crowd.py").path
+    let program = RepositoryLayout.root.appendingPathComponent("Tests/Soak/Peers/crowd.py").path
     process = try await ChildProcess(PythonEnvironment.python(), [program], input: .open)
     let output = try await process.waitForOutput(containing: "\n", within: .seconds(60))
     guard let port = try JSONDecoder().decode([String: UInt16].self, from: Data(output.utf8))["port"] else {

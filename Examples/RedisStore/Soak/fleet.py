@@ -48,11 +48,13 @@ class Fleet:
         self.is_over = threading.Event()
         log = folder / "errors.log"
         self.origin = Service(log, HERE / "origin.py")
-        proxy = HERE.parents[2] / "Tests" / "Soak" / "proxy.py"
-        self.proxy = Service(log, proxy, "--upstream", self.origin.port, "--rate", 0.05, "--seed", arguments.seed)
+        peers = HERE.parents[2] / "Tests" / "Soak" / "Peers"
+        self.proxy = Service(
+            log, peers / "proxy.py", "--upstream", self.origin.port, "--rate", 0.05, "--seed", arguments.seed
+        )
         self.gateway = Gateway(folder, self.origin.port, self.proxy.port)
         self.relay = Service(
-            log, HERE / "relay.py", "--upstream", self.gateway.port, "--rate", 0.3, "--seed", arguments.seed
+            log, peers / "relay.py", "--upstream", self.gateway.port, "--rate", 0.3, "--seed", arguments.seed
         )
         self.redis = Redis()
         self.members: list[Member] = []

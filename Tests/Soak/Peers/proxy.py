@@ -9,15 +9,11 @@ is spoiled, it is refused in a way that may pass, or something happens to it aft
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
-import random
-import socket
-import struct
 import sys
-from collections import Counter
 from contextlib import suppress
+
+from spoiling import Spoiler, copy, run, until_either_ends
 
 UNSENT = ("close", "reset", "hang", "garbage", "html", "status 429", "status 500", "status 502", "status 503")
 SENT = (
@@ -36,13 +32,7 @@ def head(status: int, length: int, *fields: str, content_type: str = "applicatio
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-class Proxy:
-    def __init__(self, upstream: int, rate: float, seed: int) -> None:
-        self.upstream = upstream
-        self.rate = rate
-        self.random = random.Random(seed)
-        self.counts: Counter[str] = Counter()
-
+class Proxy(Spoiler):
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError, OSError):
             while await self.exchange(reader, writer):
@@ -115,21 +105,9 @@ class Proxy:
         """Pass bytes on in both ways, until either side ends or the fault comes."""
         upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", self.upstream)
         upstream_writer.write(request)
-
-        async def send() -> None:
-            while data := await reader.read(65536):
-                upstream_writer.write(data)
-                await upstream_writer.drain()
-
-        sending = asyncio.create_task(send())
-        receiving = asyncio.create_task(self.pass_on(fault, upstream_reader, writer))
         try:
-            await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
+            await until_either_ends(copy(reader, upstream_writer), self.pass_on(fault, upstream_reader, writer))
         finally:
-            for task in (sending, receiving):
-                task.cancel()
-                with suppress(asyncio.CancelledError, ConnectionError):
-                    await task
             upstream_writer.close()
         return False
 
@@ -153,11 +131,6 @@ class Proxy:
                 await asyncio.sleep(0.001)
             left = sys.maxsize
 
-    def reset(self, writer: asyncio.StreamWriter) -> None:
-        raw = writer.get_extra_info("socket")
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        writer.transport.abort()
-
     async def forward(self, request: bytes, body: bytes) -> tuple[int, list[str], bytes]:
         lines = [line for line in request.split(b"\r\n") if not line.lower().startswith(b"connection:")]
         reader, writer = await asyncio.open_connection("127.0.0.1", self.upstream)
@@ -169,18 +142,5 @@ class Proxy:
         return int(top.split(b" ")[1]), challenge, content
 
 
-async def main() -> None:
-    parser = argparse.ArgumentParser(description="A proxy of bad manners.")
-    parser.add_argument("--upstream", type=int, required=True, help="the server's port on 127.0.0.1")
-    parser.add_argument("--rate", type=float, default=0.05, help="the part of the requests to spoil")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    proxy = Proxy(arguments.upstream, arguments.rate, arguments.seed)
-    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, backlog=512)
-    print(json.dumps({"port": server.sockets[0].getsockname()[1]}), flush=True)
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    print(json.dumps(proxy.counts), flush=True)
-
-
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(run(Proxy, "A proxy of bad manners.", rate=0.05))
