@@ -49,6 +49,25 @@ public enum RecordStorageConformance {
   /// What those must do that processes share.
   public static let sharingCases: [Case] = [
     Case(
+      "a sign-out leaves its mark to others, whatever was there",
+      { open, subject, failures in
+        let other = try open("a")
+        for count in [0, 3] {
+          var places = Places()
+          for _ in 0..<count { try subject.add(&places, in: failures) }
+          let mark = RecordEntry(RecordPosition(journal: places.journal &+ 1, number: 0), [7])
+          try open("a").signOut(leaving: mark)
+          for position in [nil, places.last] {
+            failures.expect(
+              try other.read(after: position), is: RecordTail(last: mark.position, entries: [mark]), "the journal")
+          }
+          let next = RecordEntry(mark.position.next, [8])
+          failures.expect(try other.append(next, after: mark.position), "nothing could be added after the mark")
+          try subject.removeAll()
+        }
+      }
+    ),
+    Case(
       "what others add, replace and remove is announced",
       { open, subject, failures in
         let changes = DispatchSemaphore(value: 0)
@@ -68,7 +87,7 @@ public enum RecordStorageConformance {
         try other.removeAll()
         expectChange("a removal")
       }
-    )
+    ),
   ]
 }
 
@@ -205,20 +224,30 @@ extension RecordStorageConformance {
     Case(
       "after a removal nothing is left, also after reopening, and a new journal may begin",
       { open, subject, failures in
-        for remove in [{ try $0.removeAll() }, { try $0.signOut() }] as [(any RecordStorage) throws -> Void] {
-          let subject = try open("a")
-          var places = Places()
-          for _ in 0..<3 { try subject.add(&places, in: failures) }
-          try remove(subject)
-          let other = try open("a")
-          failures.expect(try other.read(after: nil), is: RecordTail(last: nil), "the journal")
-          failures.expect(try other.read(after: places.last), is: RecordTail(last: nil), "what follows its last entry")
-          var next = Places()
-          let first = try other.add(&next, in: failures)
-          failures.expect(
-            try other.read(after: places.last), is: RecordTail(last: first.position, entries: [first]),
-            "the journal that has begun")
-          try other.removeAll()
+        var places = Places()
+        for _ in 0..<3 { try subject.add(&places, in: failures) }
+        try subject.removeAll()
+        let other = try open("a")
+        failures.expect(try other.read(after: nil), is: RecordTail(last: nil), "the journal")
+        failures.expect(try other.read(after: places.last), is: RecordTail(last: nil), "what follows its last entry")
+        var next = Places()
+        let first = try other.add(&next, in: failures)
+        failures.expect(
+          try other.read(after: places.last), is: RecordTail(last: first.position, entries: [first]),
+          "the journal that has begun")
+      }
+    ),
+    Case(
+      "after a sign-out nothing is left of the account",
+      { open, subject, failures in
+        var places = Places()
+        for _ in 0..<3 { try subject.add(&places, in: failures) }
+        try subject.setRefused(true)
+        let mark = RecordEntry(RecordPosition(journal: places.journal &+ 1, number: 0), [7])
+        try subject.signOut(leaving: mark)
+        for other in [subject, try open("a")] {
+          failures.expect(try other.read(after: nil).entries.filter { $0 != mark }, is: [], "the entries")
+          failures.expect(!other.isRefused, "a refusal of the account is still known")
         }
       }
     ),

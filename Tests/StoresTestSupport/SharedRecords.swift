@@ -14,6 +14,9 @@ package struct SharedRecords: Sendable {
   /// The entries that there are.
   package var entries: [RecordEntry] { server.entries.withLock { $0.map(\.entry) } }
 
+  /// Whether there is nothing but what says that the account was signed out.
+  package var hasSignOutAlone: Bool { entries.map(\.position.number) == [0] && entries[0].bytes.first == 8 }
+
   /// Calls that are still to fail.
   package func fail(_ count: Int) { server.failures.withLock { $0 = count } }
 
@@ -168,8 +171,9 @@ package struct SharedRecords: Sendable {
       return isDone
     }
 
-    package func signOut() throws {
-      try removeAll()
+    package func signOut(leaving mark: RecordEntry) throws {
+      try server.call { $0 = [Kept(entry: mark)] }
+      server.changes.onNext(ObjectIdentifier(self))
       try setRefused(false)
     }
 

@@ -202,7 +202,7 @@ final class RecordFile: RecordStorage {
     state.isRemoving = false
   }
 
-  func signOut() throws {
+  func signOut(leaving mark: RecordEntry) throws {
     try state.withLockUnchecked { state in
       if state.isSignedOut { return }
       if state.lock == nil { state.lock = try takeLock() }

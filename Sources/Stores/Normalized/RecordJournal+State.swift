@@ -18,6 +18,8 @@ extension RecordJournal {
     var lacksChanges = false
     /// Entries that the storage has failed to write, and may have nevertheless.
     var attempts: [Attempt] = []
+    /// The random number of the latest sign-out, as the journal has it; 0 if there was none.
+    var signOut: UInt64 = 0
     /// Whether the first read has failed: what is there is not known.
     var isUnread = false
     /// What was read or written last, and the greatest number that an entry of the journal has had.
@@ -77,5 +79,17 @@ extension RecordJournal {
       isBusy = exchange(&isRepeated, with: false)
       return isBusy
     }
+  }
+}
+
+extension RecordTail {
+  /// The random number of the latest sign-out that the entries know of; 0 if there was none.
+  var signOut: UInt64 { entries.last(where: \.isWhole)?.bytes.signOut ?? 0 }
+}
+
+extension RecordEntry {
+  /// Whether it is all that there is, and not a change.
+  var isWhole: Bool {
+    [RecordStatement.beginning, .signedOut].contains { $0.rawValue == bytes.first }
   }
 }

@@ -12,7 +12,7 @@ final class RecordJournal: Sendable {
   /// How many bytes may be added to a journal of any size before it is replaced.
   private static let slack = 256 << 10
   /// How often a change is tried again because others have been quicker.
-  private static let attempts = 100
+  static let attempts = 100
   /// How many bytes are kept of what cannot be written.
   private static let limit = 4 << 20
   /// How long after a failure the storage is tried again.
@@ -98,6 +98,7 @@ final class RecordJournal: Sendable {
     (state.size, state.firstSize) = (size, tail.entries.first?.bytes.count ?? 0)
     for entry in tail.entries { state.note(entry) }
     state.mustReplace = tail.last == nil || !isRead || tail.lostBytes > 0
+    state.signOut = tail.signOut
     // If nothing is damaged, the types had other keys.
     if tail.lostBytes == 0 { return [] }
     return [NormalizedStorageError.damaged(lostBytes: isRead ? tail.lostBytes : tail.lostBytes + size)]
@@ -205,7 +206,9 @@ final class RecordJournal: Sendable {
       return (nil, damage)
     }
     let known = state.position
-    let isSameJournal = known == nil || known?.journal == tail.last?.journal
+    // Who knew of no entry, since there was none, has what was requested before the account was signed out.
+    let isSignedOut = known == nil && !isFirst && tail.signOut != state.signOut
+    let isSameJournal = known.map { $0.journal == tail.last?.journal } ?? !isSignedOut
     let isNext = known == nil || tail.entries.first?.position == known?.next
     // What the storage has in the place of what it has lost: the rest is as it was read.
     var isRewound = false
@@ -228,6 +231,7 @@ final class RecordJournal: Sendable {
     guard let (received, failure) = result else { return (nil, nil) }
     state.attempts = []
     state.position = tail.last
+    if known == nil || !isSameJournal { state.signOut = tail.signOut }
     for entry in tail.entries { state.note(entry) }
     if failure?.hasOtherKeys == true, !isFirst {
       end(&state)
@@ -235,7 +239,7 @@ final class RecordJournal: Sendable {
     }
     let sizes = tail.entries.map(\.bytes.count)
     // An entry with all that there is has replaced those before.
-    let whole = tail.entries.lastIndex { $0.bytes.first == RecordStatement.beginning.rawValue }
+    let whole = tail.entries.lastIndex(where: \.isWhole)
     state.size = (isNext && whole == nil ? state.size : 0) + sizes[(whole ?? 0)...].reduce(0, +)
     if whole != nil || !isNext || known == nil { state.firstSize = sizes.dropFirst(whole ?? 0).first ?? 0 }
     if failure != nil {
@@ -317,9 +321,16 @@ final class RecordJournal: Sendable {
     if state.isInUse, state.removesSomething {
       state.lacksChanges = true
       // If that cannot be done either, all that there is takes its place when it can: others need not lose the rest.
-      if (try? storage.removeAll()) != nil { noteRemoval(&state) }
+      if isJournalKnown(state), (try? storage.removeAll()) != nil { noteRemoval(&state) }
     }
     if state.unwritten.count > Self.limit { (state.unwritten, state.attempts, state.lacksChanges) = ([], [], true) }
+  }
+
+  /// Whether the journal is the one that was read last, as far as that can be found out: if others have removed all, or signed
+  /// the account out, that is to be read.
+  private func isJournalKnown(_ state: State) -> Bool {
+    guard let tail = try? storage.read(after: state.position) else { return true }
+    return tail.last?.journal == state.position?.journal
   }
 
   /// Returns whether nothing is left to be written; it is if others have added something.
@@ -353,7 +364,8 @@ final class RecordJournal: Sendable {
       takeChanges(of: &records, &state)
       let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
       let isChanged = !state.unwritten.isEmpty || state.lacksChanges
-      return isChanged && (state.mustReplace || state.lacksChanges || isLong) ? records.encoded() : nil
+      guard isChanged, state.mustReplace || state.lacksChanges || isLong else { return nil }
+      return [UInt8](signOut: state.signOut) + records.encoded()
     }
   }
 
@@ -418,7 +430,10 @@ final class RecordJournal: Sendable {
     try state.withLockUnchecked { state in
       state.isSignedOut = true
       state.dropChanges()
-      try storage.signOut()
+      let position = RecordPosition(journal: .random(in: .min ... .max), number: 0)
+      let schema = records.withLock { $0.cache.schema }
+      let nothing = RecordLog.beginning(schema, since: configuration.clock.now)
+      try storage.signOut(leaving: RecordEntry(position, [UInt8](signOut: .random(in: 1 ... .max)) + nothing))
       refusal.withLock { $0 = false }
       end(&state)
     }

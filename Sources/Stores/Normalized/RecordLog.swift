@@ -107,16 +107,22 @@ struct RecordLog: Sendable {
 
   /// All that there is.
   func all(of cache: RecordCache, since start: StoreTime) -> [UInt8] {
-    var everything: [UInt8] = []
-    everything.append(.beginning)
-    everything.append(fixed: start.microseconds)
-    everything.append(text: cache.schema.keyDescription.utf8)
+    var everything = Self.beginning(cache.schema, since: start)
     for digest in operations.keys {
       if let operation = operations.peek(digest) { Self.encode(operation, digest, into: &everything) }
     }
     cache.encodeAll(into: &everything)
     cache.encodeRefusal(of: refused.fields(in: cache), into: &everything)
     return everything
+  }
+
+  /// What all begins with that there is, or may come.
+  static func beginning(_ schema: RecordSchema, since start: StoreTime) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(.beginning)
+    bytes.append(fixed: start.microseconds)
+    bytes.append(text: schema.keyDescription.utf8)
+    return bytes
   }
 
   private static func encode(_ operation: Operation, _ digest: UInt128, into bytes: inout [UInt8]) {

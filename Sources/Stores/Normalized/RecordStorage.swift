@@ -31,12 +31,15 @@ public protocol RecordStorage: Sendable {
   func replaceAll(with entry: RecordEntry, after position: RecordPosition?) throws -> Bool
 
   /// Removes all entries; they are gone when this returns. It is also called if an entry that removes something, such as
-  /// what the server has refused, could not be added: it must not be found again, and the rest can be requested.
+  /// what the server has refused, could not be added: it must not be found again, and the rest can be requested. Before that,
+  /// a store looks whether the journal is still the one that it knows.
   func removeAll() throws
 
-  /// Removes all entries of the account, which ends, also after ``close()``; the same as ``removeAll()`` unless
-  /// implemented. After an error, another call tries again.
-  func signOut() throws
+  /// Removes all entries of the account, which ends, also after ``close()``, and leaves one in their place, whatever is there:
+  /// by it, a process that knew of no entry notices the sign-out. A storage that only one process has open leaves nothing.
+  /// Unless implemented, calls ``removeAll()`` and ``replaceAll(with:after:)``, in steps. After an error, another call tries
+  /// again.
+  func signOut(leaving mark: RecordEntry) throws
 
   /// Ends the use of the storage; does nothing unless implemented.
   func close()
@@ -54,8 +57,15 @@ public protocol RecordStorage: Sendable {
 }
 
 extension RecordStorage {
-  /// Calls ``removeAll()``.
-  public func signOut() throws { try removeAll() }
+  /// Calls ``removeAll()`` and ``replaceAll(with:after:)``, again if others add something in between.
+  /// - Throws: ``NormalizedStorageError/busy`` if they do so each time.
+  public func signOut(leaving mark: RecordEntry) throws {
+    for _ in 0..<RecordJournal.attempts {
+      try removeAll()
+      if try replaceAll(with: mark, after: nil) { return }
+    }
+    throw NormalizedStorageError.busy
+  }
 
   /// Does nothing.
   public func close() {}

@@ -23,6 +23,8 @@ enum RecordStatement: UInt8 {
   case date
   /// That the server has refused what a field of the entity had, which is missing.
   case refused
+  /// That the account was signed out before, and the random number of that.
+  case signedOut
 }
 
 /// Bytes that are no records, of this version at least.
@@ -32,6 +34,20 @@ struct UnreadableRecords: Error {
 }
 
 extension [UInt8] {
+  /// What all records begin with after a sign-out; nothing, if there was none.
+  init(signOut number: UInt64) {
+    self = []
+    if number == 0 { return }
+    append(.signedOut)
+    append(fixed: number)
+  }
+
+  /// The number of the sign-out with which they begin; 0 if they do not.
+  var signOut: UInt64 {
+    guard first == RecordStatement.signedOut.rawValue, count > 8 else { return 0 }
+    return self[1...8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
   mutating func append(_ statement: RecordStatement) { append(statement.rawValue) }
 
   mutating func append(number: UInt64) {
@@ -278,6 +294,7 @@ extension RecordCache {
       let digest = try bytes.fixed(UInt128.self)
       let time = StoreTime(microseconds: try bytes.fixed(Int64.self))
       notes.operations.append((digest, receipt?.date(time) ?? time, try bytes.byte() != 0))
+    case .signedOut: _ = try bytes.fixed(UInt64.self)
     case .beginning:
       let time = StoreTime(microseconds: try bytes.fixed(Int64.self))
       let keys = String(decoding: try bytes.text(), as: UTF8.self)

@@ -377,6 +377,49 @@ import Testing
   }
 
   @Test(arguments: [false, true])
+  func `N16: nothing of a signed-out account is written back by a process that could not remove something`(
+    isSignedOutBefore: Bool
+  ) async throws {
+    let (first, second, _) = try await two()
+    try await first.request(GetIssue("2"), issue("2", "b"))
+    try second.store.journal?.receive()
+    #expect(second.store.peek(GetIssue("2"))?.value?.issue?.title == "b")
+    let get = Recorder(second.store.get(GetIssue("1"), .networkOnly))
+    if isSignedOutBefore { try await first.store.signOut() }
+    records.fail(1)
+    second.server.last.answer("{}", status: 403)
+    try await get.waitForEnd()
+    if !isSignedOutBefore { try await first.store.signOut() }
+    second.time.advance(by: .seconds(1))
+    try await eventually { second.store.peek(GetIssue("2")) == nil }
+    try await second.request(GetIssue("3"), issue("3", "c"))
+    let next = try process()
+    #expect(next.store.peek(GetIssue("3"))?.value?.issue?.title == "c")
+    #expect(next.store.missingPath(of: GetIssue("2")) != nil)
+  }
+
+  @Test func `N16: what was requested while a storage was empty is not kept after a sign-out elsewhere`() async throws {
+    let (first, second) = (try process(), try process())
+    #expect([first.title, second.title] == [nil, nil])
+    records.fail(1)
+    try await second.request(GetIssue("1"), issue("1", "a"))
+    try await first.store.signOut()
+    try await second.request(GetIssue("2"), issue("2", "b"))
+    #expect(try process().title == nil)
+    #expect(second.title == nil)
+  }
+
+  @Test func `what was requested while a storage was empty is kept if others begin it`() async throws {
+    let (first, second) = (try process(), try process())
+    #expect([first.title, second.title] == [nil, nil])
+    records.fail(1)
+    try await second.request(GetIssue("1"), issue("1", "a"))
+    try await first.request(GetIssue("2"), issue("2", "b"))
+    try second.store.journal?.catchUpNow()
+    try expect("a", in: first, second)
+  }
+
+  @Test(arguments: [false, true])
   func `N16: after a sign-out elsewhere nothing is shown, also if nobody can read what follows`(hasOtherKeys: Bool)
     async throws
   {

@@ -101,10 +101,15 @@ public final class GRDBRecords: RecordStorage {
     }
   }
 
-  /// Deletes all rows of the partition, and what is known of a refusal.
-  public func signOut() throws {
-    try removeAll()
-    try setRefused(false)
+  /// Deletes all rows of the partition but a new one, and what is known of a refusal, in one step.
+  public func signOut(leaving mark: RecordEntry) throws {
+    let tag = Int64.random(in: .min ... .max)
+    try database.write { database in
+      for table in ["recordEntry", "refusedAccount"] {
+        try database.execute(sql: "DELETE FROM \(table) WHERE partition = ?", arguments: [partition])
+      }
+      try insert(mark, tag, database)
+    }
   }
 
   /// Whether the partition is among those that were refused; also if that cannot be read.

@@ -32,7 +32,7 @@ import Testing
     try records.setRefused(true)
     #expect(try GRDBRecords(open(), partition: "a").isRefused)
     #expect(try !GRDBRecords(open(), partition: "b").isRefused)
-    try records.signOut()
+    try records.signOut(leaving: RecordEntry(RecordPosition(journal: 1, number: 0), []))
     #expect(!records.isRefused)
   }
 

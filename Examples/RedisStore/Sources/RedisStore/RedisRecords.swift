@@ -74,8 +74,13 @@ public final class RedisRecords: RecordStorage {
   /// Deletes the list.
   public func removeAll() throws { _ = try redis.sendAndWait(["DEL".bytes, name]) }
 
-  /// Deletes the list, and what is known of a refusal.
-  public func signOut() throws { _ = try redis.sendAndWait(["DEL".bytes, name, refusalName]) }
+  /// Deletes the list, and what is known of a refusal, and pushes one entry, in one step. If Redis has no memory for it, the
+  /// rest is deleted, and this throws.
+  public func signOut(leaving mark: RecordEntry) throws {
+    let head = Head(position: mark.position, tag: .random(in: .min ... .max))
+    _ = try redis.sendAndWait(
+      ["EVAL".bytes, Script.signOut.text.bytes, "2".bytes, name, refusalName, head.bytes + mark.bytes, milliseconds])
+  }
 
   /// Whether the server has refused the account in any process; also if that cannot be read: then nothing is shown before a
   /// request succeeds.

@@ -69,6 +69,15 @@ struct Script {
       return 1
       """)
 
+  /// Deletes a journal of records, and what is kept as long, and begins it with an entry, for so many milliseconds.
+  static let signOut = Script(
+    text: """
+      redis.call('DEL', KEYS[1], KEYS[2])
+      redis.call('RPUSH', KEYS[1], ARGV[1])
+      redis.call('PEXPIRE', KEYS[1], ARGV[2])
+      return 1
+      """)
+
   /// Sets a key for so many milliseconds, also without memory.
   static let mark = Script(
     text: "redis.call('DEL', KEYS[1]) redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) return 1")

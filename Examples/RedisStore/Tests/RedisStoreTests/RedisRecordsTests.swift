@@ -34,7 +34,7 @@ struct RedisRecordsTests {
     try records.setRefused(true)
     #expect(RedisRecords(connected(), partition: "a").isRefused)
     #expect(!RedisRecords(connected(), partition: "b").isRefused)
-    try records.signOut()
+    try records.signOut(leaving: RecordEntry(RecordPosition(journal: 1, number: 0), []))
     #expect(!RedisRecords(connected(), partition: "a").isRefused)
     server.stop()
     #expect(records.isRefused)
