@@ -91,7 +91,7 @@ extension NormalizedStore {
   ///       .of(RenameIssue(rename), optimisticResponse: ["rename": ["id": .string(rename.id), "title": .string(rename.title)]])
   ///     }
   ///
-  /// What is requested while an entry waits is older than its response. If the server refuses the account (401), the
+  /// An entry is sent once the store shows it. What is requested while an entry waits is older than its response. If the server refuses the account (401), the
   /// entry waits, and what is cached is hidden. The store keeps the outbox alive, and not the other way round. See
   /// ``Store/show(_:change:)``.
   /// - Parameters:

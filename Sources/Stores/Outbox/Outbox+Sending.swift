@@ -143,6 +143,8 @@ extension Outbox {
       place = name
       try checkOpen()
       guard let entry = try await onQueue({ try self.reread(name, isToBeSent: true) }) else { continue }
+      // What stores change from now on is later than the request.
+      await publisher.delivered()
       if let error = try await attempt(entry, &report) {
         report.error = error
         return

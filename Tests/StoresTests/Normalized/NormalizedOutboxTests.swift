@@ -68,6 +68,29 @@ import Testing
     await outbox.close()
   }
 
+  @Test func `N4: an entry is sent once the store shows it, also if an observer stalls`() async throws {
+    let world = try NormalizedWorld(in: folder.url.appending(path: "store"))
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    let outbox = try outbox(world)
+    let gate = DispatchSemaphore(value: 0)
+    let stalling = outbox.changes.subscribe(onNext: { _ in gate.wait() })
+    defer {
+      stalling.dispose()
+      for _ in 0..<3 { gate.signal() }
+    }
+    show(outbox, in: world)
+    let submission = Recorder(outbox.submit(Rename(id: "1", title: "waits")))
+    try await world.server.wait(for: 2)
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 waits OPEN optimistic")
+    // An edit during it leaves in doubt what the server has last.
+    try world.store.update(GetIssue("1")) { $0.issue?.title = "edited" }
+    world.server.last.data(renamed("1", "waits"))
+    try await submission.waitForCompletion()
+    #expect(world.store.peek(GetIssue("1"))?.brief == "1 waits OPEN memory ~")
+    for _ in 0..<3 { gate.signal() }
+    await outbox.close()
+  }
+
   @Test func `N10: what waits shows after a restart, also over what is requested meanwhile`() async throws {
     let first = try NormalizedWorld(in: folder.url.appending(path: "store"))
     try await first.request(GetIssue("1"), issue("1", "a"))
