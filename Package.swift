@@ -124,7 +124,8 @@ let package = Package(
       dependencies: ["graphql-generate"]),
     .plugin(name: "GraphQLBuildTool", capability: .buildTool(), dependencies: ["graphql-generate"]),
 
-    .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
+    .target(name: "TestOrder", path: "Tests/TestOrder", publicHeadersPath: "."),
+    .target(name: "TestSupport", dependencies: ["LoopbackServers", "TestOrder"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTPClientCore", "Streams"], path: "Tests/HTTPTestSupport"),
     .target(
       name: "GeneratedMoments", dependencies: ["GraphQLClient", "HTTPClientCore", "Streams", "StrictJSON"],
