@@ -72,11 +72,20 @@ enum Client: String, CaseIterable, Sendable {
       request.headers.add(name: "Content-Type", value: "application/json")
       request.headers.add(name: "Accept", value: "application/json")
       request.body = .bytes(body)
-      let response = try await client.execute(request, timeout: .seconds(60))
+      let response = try await client.execute(request, timeout: .seconds(10))
       let answer = try await response.body.collect(upTo: 1 << 20)
       let isExpected = response.version == (version == .http1Only ? .http1_1 : .http2)
       guard isExpected, answer.readableBytes == load.size else { throw URLError(.badServerResponse) }
     }
+  }
+}
+
+extension LoadResult {
+  /// Prints a line of a table.
+  func print(_ title: String, _ client: Client) {
+    Swift.print(
+      "| \(title) | \(client.rawValue) | \(Int(rate)) | \(Int(p50)) | \(Int(p99)) | \(processor.formatted(1)) "
+        + "| \(memory.formatted(1)) |")
   }
 }
 

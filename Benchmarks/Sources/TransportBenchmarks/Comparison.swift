@@ -87,12 +87,7 @@ struct Comparison {
   private func report(_ row: Row, _ clients: [Client], _ results: [Client: [LoadResult]], _ limits: [Wrk]) -> Bool {
     let medians = results.mapValues(\.medians)
     let limit = limits.sorted { $0.rate < $1.rate }.dropFirst(limits.count / 2).first
-    for client in clients {
-      guard let median = medians[client] else { continue }
-      print(
-        "| \(row.title) | \(client.rawValue) | \(Int(median.rate)) | \(Int(median.p50)) | \(Int(median.p99)) "
-          + "| \(median.processor.formatted(1)) | \(median.memory.formatted(1)) |")
-    }
+    clients.forEach { medians[$0]?.print(row.title, $0) }
     guard let ours = medians[.sockets], let theirs = medians[.asyncHTTPClient] else { return false }
     let (rate, processor) = (ours.rate / theirs.rate, ours.processor / theirs.processor)
     if let limit {

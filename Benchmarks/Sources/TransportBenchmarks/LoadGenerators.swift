@@ -45,6 +45,18 @@ struct H2Load {
   }
 }
 
+extension [H2Load] {
+  /// The one with the median of the rates.
+  var median: H2Load? { sorted { $0.rate < $1.rate }.dropFirst(count / 2).first }
+}
+
+extension H2Load {
+  /// Prints a line of a table.
+  func print(_ title: String) {
+    Swift.print("| \(title) | h2load | \(Int(rate)) | | | \(processor.formatted(1)) | |")
+  }
+}
+
 private func withTemporaryFile<Result>(_ content: Data, _ body: (_ path: String) throws -> Result) throws -> Result {
   let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
   try content.write(to: file)

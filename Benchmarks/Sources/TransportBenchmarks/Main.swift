@@ -6,7 +6,7 @@ import Foundation
 ///     TransportBenchmarks [ROUNDS]                     prints the table; ends with 1 where a floor is missed
 ///     TransportBenchmarks server CERTIFICATE KEY       is the server
 ///     TransportBenchmarks client NAME URL …            is a client, and prints what it measured
-///     TransportBenchmarks versions [ROUNDS]            prints the tables of HTTP/2 beside HTTP/1.1 alone
+///     TransportBenchmarks versions [ROUNDS]            prints the tables of HTTP/2 alone
 ///     TransportBenchmarks download NAME URL CERTIFICATE SIZE  downloads a file, and prints what it measured
 ///     TransportBenchmarks relay PORT                   delays what it passes on to a port
 ///     TransportBenchmarks uploads [ROUNDS]             prints the table of uploads alone
@@ -56,7 +56,8 @@ enum Main {
       return false
     }
     defer { server.stop() }
-    let isReached = try Versions(rounds: rounds, server: server).run()
+    var isReached = try Versions(rounds: rounds, server: server).run()
+    isReached = try Peers.run(rounds: rounds, server.certificateFiles) && isReached
     return try Downloads.run(rounds: rounds, server) && isReached
   }
 
@@ -68,12 +69,15 @@ enum Main {
       url: arguments[2], certificate: arguments[3], size: size, width: width, seconds: seconds,
       count: arguments.count > 7 ? Int(arguments[7]) : nil)
     load.cancellations = arguments.count > 8 ? Int(arguments[8]) ?? 0 : 0
-    let measurement =
-      if client == .blocking {
-        try Blocking.measure(load)
-      } else {
-        try await LoadResult.measure(load, client.makeSender(load))
-      }
+    let measurement: LoadResult
+    do {
+      measurement =
+        client == .blocking
+        ? try Blocking.measure(load) : try await LoadResult.measure(load, client.makeSender(load))
+    } catch {
+      FileHandle.standardError.write(Data("\(client.rawValue) failed: \(error)\n".utf8))
+      exit(1)
+    }
     print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
   }
 }

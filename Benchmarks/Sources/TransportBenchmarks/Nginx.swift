@@ -4,7 +4,7 @@ import Foundation
 /// An nginx that serves bodies of zeros, in HTTP/1.1 and in HTTP/2, in clear text and with TLS.
 struct Nginx {
   private let folder: URL
-  private let certificateFiles: ServerCertificate
+  let certificateFiles: ServerCertificate
   private let process: Process
   private let ports: (http1: UInt16, http2: UInt16, secure: UInt16)
 
@@ -122,7 +122,7 @@ func connectToLoopback(_ port: UInt16) -> Int32? {
   return nil
 }
 
-private func isListening(_ port: UInt16) -> Bool {
+func isListening(_ port: UInt16) -> Bool {
   guard let descriptor = connectToLoopback(port) else { return false }
   close(descriptor)
   return true
