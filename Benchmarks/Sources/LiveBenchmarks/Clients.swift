@@ -48,6 +48,7 @@ enum Kind: String, CaseIterable, Sendable {
 enum Client: String, CaseIterable, Sendable {
   case sockets = "SocketTransport"
   case nio = "NIOWebSocket"
+  case blocking = "blocking sockets"
   case python = "Python's websockets"
 
   /// Reads all messages up to the server's close; returns how many there were.
@@ -55,7 +56,7 @@ enum Client: String, CaseIterable, Sendable {
     switch self {
     case .sockets: try await SocketClient.receive(kind, from: url)
     case .nio: try await NIOClient.receive(kind, from: url)
-    case .python: preconditionFailure("is a process of its own")
+    case .blocking, .python: preconditionFailure("does not do this")
     }
   }
 
@@ -64,6 +65,7 @@ enum Client: String, CaseIterable, Sendable {
     switch self {
     case .sockets: try await SocketClient.echo(count, text, at: url)
     case .nio: try await NIOClient.echo(count, text, at: url)
+    case .blocking: try BlockingClient.echo(count, text, at: url)
     case .python: preconditionFailure("is a process of its own")
     }
   }
@@ -73,7 +75,7 @@ enum Client: String, CaseIterable, Sendable {
     switch self {
     case .sockets: try await SocketClient.open(count, at: url, trusting: certificate)
     case .nio: try await NIOClient.open(count, at: url, trusting: certificate)
-    case .python: preconditionFailure("is a process of its own")
+    case .blocking, .python: preconditionFailure("does not do this")
     }
   }
 }
