@@ -9,7 +9,7 @@ import SystemBase
 /// It is sent exactly as the session is, but for what is added to its document. Errors beside the data are given, whatever the session's error policy is: that
 /// treats them in ``response(_:by:)``.
 package struct UndecodedSession<Session: GraphQLSession>: GraphQLSession {
-  package typealias ResponseData = RawJSON
+  package typealias ResponseData = PaddedBytes
   package typealias Variables = Session.Variables
 
   package let session: Session
@@ -58,10 +58,10 @@ extension UndecodedSession {
   }
 
   /// The data of a whole response as the session decodes them: with a member for each fragment of theirs that has a label.
-  package func decodable(_ data: [UInt8]) throws -> [UInt8] {
+  package func decodable(_ data: PaddedBytes) throws -> PaddedBytes {
     guard let plan = Self.query.incrementalPlan(named: operationName), plan.hasFragments else { return data }
-    let labelled = IncrementalMerger.labelled(try JSONValue(json: data.span.bytes), by: plan)
-    return Array(try JSONCoder().encode(labelled))
+    let labelled = IncrementalMerger.labelled(try data.read { try JSONValue(json: $0) }, by: plan)
+    return PaddedBytes(try JSONCoder().encode(labelled).bytes)
   }
 
   /// The response as the session has it: its data decoded, its errors treated by the session's policy.
@@ -73,7 +73,7 @@ extension UndecodedSession {
     do {
       var (data, failure): (Session.ResponseData?, (any Error)?)
       do {
-        data = try decoder.decode(Session.ResponseData.self, from: Data(response.data.bytes))
+        data = try decoder.decode(Session.ResponseData.self, from: response.data)
       } catch {
         // As in a response that is decoded at once, errors say more than what is missing because of them.
         failure = DecodingFailure(error).inside("data")
@@ -104,6 +104,7 @@ extension BodyDecoder {
   /// Decodes a value, or takes the JSON as it is where that is wanted.
   func decode<Value: Decodable & Sendable>(orKeepAs type: Value.Type, from json: Data) throws -> Value {
     if let raw = type == RawJSON.self ? try RawJSON(json: json.bytes) as? Value : nil { return raw }
+    if let raw = type == PaddedBytes.self ? try PaddedBytes(json: json.bytes) as? Value : nil { return raw }
     return try decode(type, from: json)
   }
 }

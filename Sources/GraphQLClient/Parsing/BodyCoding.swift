@@ -17,8 +17,8 @@ extension JSONCoder: BodyDecoder, BodyEncoder {}
 
 extension BodyDecoder {
   /// Decodes a value from bytes, which are copied for other decoders than the SDK's own.
-  package func decode<Value: Decodable>(_ type: Value.Type, from text: [UInt8]) throws -> Value {
+  package func decode<Value: Decodable>(_ type: Value.Type, from text: PaddedBytes) throws -> Value {
     if let coder = self as? JSONCoder { return try coder.decode(type, from: text) }
-    return try decode(type, from: Data(text))
+    return try decode(type, from: Data(text.bytes))
   }
 }

@@ -116,7 +116,7 @@ public final class NormalizedEdits: Sendable {
       try body(&value)
       let after = try store.json(of: value)
       if after == before { return true }
-      let json = try ResponseCompletion(plan).bytes(after, before: before, in: JSONValue(json: read.span.bytes))
+      let json = try ResponseCompletion(plan).bytes(after, before: before, in: read.read { try JSONValue(json: $0) })
       var isCurrent = true
       try write { records, change throws(RecordError) in
         if rest > 0 { isCurrent = try records.json(&plan, at: entity, upTo: level) == read }
@@ -128,7 +128,7 @@ public final class NormalizedEdits: Sendable {
   }
 
   /// Writes the data of the mutation's response.
-  func writeResponse(_ json: [UInt8], of plan: PreparedPlan, errors: [RecordErrorPath] = []) throws {
+  func writeResponse(_ json: PaddedBytes, of plan: PreparedPlan, errors: [RecordErrorPath] = []) throws {
     var plan = plan
     try write(isResponse: true) { records, change throws(RecordError) in
       try write(json, of: &plan, at: nil, errors: errors, by: change, isAnswer: true, &records)
@@ -136,7 +136,7 @@ public final class NormalizedEdits: Sendable {
   }
 
   private func write(
-    _ json: [UInt8], of plan: inout PreparedPlan, at entity: EntityID?, errors: [RecordErrorPath] = [],
+    _ json: PaddedBytes, of plan: inout PreparedPlan, at entity: EntityID?, errors: [RecordErrorPath] = [],
     by change: NormalizedRecords.Change, isAnswer: Bool = false, _ records: inout NormalizedRecords
   ) throws(RecordError) -> [RecordChange] {
     if isRebase {

@@ -97,7 +97,7 @@ final class NormalizedValue: Sendable {
   /// Grows with each read of the key that gave something else than the one before.
   let number: UInt64
   /// The JSON that it was decoded from.
-  let json: [UInt8]
+  let json: PaddedBytes
   /// Whether an optimistic change shows in it.
   @usableFromInline let isOptimistic: Bool
   /// Whether null stands for what is missing.
@@ -106,7 +106,8 @@ final class NormalizedValue: Sendable {
   let lease: ReadLease?
 
   init(
-    value: any Sendable, number: UInt64, json: [UInt8], isOptimistic: Bool, isPartial: Bool = false, lease: ReadLease?
+    value: any Sendable, number: UInt64, json: PaddedBytes, isOptimistic: Bool, isPartial: Bool = false,
+    lease: ReadLease?
   ) {
     (self.value, self.number, self.json) = (value, number, json)
     (self.isOptimistic, self.isPartial, self.lease) = (isOptimistic, isPartial, lease)
@@ -173,7 +174,7 @@ protocol NormalizedSource: Sendable {
   func plan(of document: DocumentSyntax, by schema: RecordSchema) throws(RecordError) -> RecordPlan
   func variables(by encoder: any BodyEncoder) throws -> [String: JSONValue]
   /// What the JSON of a read is for the user.
-  func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable
+  func value(of json: PaddedBytes, by decoder: any BodyDecoder) throws -> any Sendable
   /// A cold stream of one response, which was written into the records; of a fragment, a failure.
   func fetch(
     _ key: NormalizedKey, _ context: ReadContext, for store: NormalizedStore
@@ -217,15 +218,16 @@ struct SessionSource<Session: GraphQLSession>: NormalizedSource {
     return members
   }
 
-  func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable { try data(of: json, by: decoder) }
+  func value(of json: PaddedBytes, by decoder: any BodyDecoder) throws -> any Sendable {
+    try data(of: json, by: decoder)
+  }
 
   /// The data as the session has them.
-  func data(of json: [UInt8], by decoder: any BodyDecoder) throws -> Session.ResponseData {
+  func data(of json: PaddedBytes, by decoder: any BodyDecoder) throws -> Session.ResponseData {
     let json = try UndecodedSession(session).decodable(json)
     do { return try decoder.decode(Session.ResponseData.self, from: json) } catch {
       // The error says what a response of the session would.
-      let response = GraphQLResponse(data: try RawJSON(json: json.span.bytes))
-      return try UndecodedSession(session).response(response, by: decoder).data
+      return try UndecodedSession(session).response(GraphQLResponse(data: json), by: decoder).data
     }
   }
 
@@ -257,7 +259,7 @@ struct FragmentSource<Value: Decodable & Sendable>: NormalizedSource {
 
   func variables(by encoder: any BodyEncoder) throws -> [String: JSONValue] { [:] }
 
-  func value(of json: [UInt8], by decoder: any BodyDecoder) throws -> any Sendable {
+  func value(of json: PaddedBytes, by decoder: any BodyDecoder) throws -> any Sendable {
     try decoder.decode(Value.self, from: json)
   }
 

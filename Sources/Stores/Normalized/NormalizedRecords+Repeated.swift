@@ -7,19 +7,19 @@ extension NormalizedRecords {
   /// Whether a response would change nothing, since it is the very one that was written last for its key, and nothing has
   /// changed since that is read of it. Of one that is compared, nothing more is done.
   mutating func isRepeated(
-    _ response: GraphQLResponse<RawJSON>, of key: NormalizedKey, by change: Change
+    _ response: GraphQLResponse<PaddedBytes>, of key: NormalizedKey, by change: Change
   ) -> Bool {
     // In a layer, also what changes nothing may hide what is written below it later. A collection notes what is written,
     // and the fields with times of their own become younger.
     guard !hasLayers, isFirst(change), cache.collection == nil, cache.dates.staleTimes.isEmpty,
-      response.errors.isEmpty, reads.isWritten(response.data.bytes, of: key, in: cache)
+      response.errors.isEmpty, reads.isWritten(response.data, of: key, in: cache)
     else { return false }
     forgetLatestWrite()
     return true
   }
 
   /// Notes that a response was written, and its key read after that.
-  mutating func noteWritten(_ response: GraphQLResponse<RawJSON>, of key: NormalizedKey) {
-    if !hasLayers, response.errors.isEmpty { reads.noteWritten(response.data.bytes, of: key, in: cache) }
+  mutating func noteWritten(_ response: GraphQLResponse<PaddedBytes>, of key: NormalizedKey) {
+    if !hasLayers, response.errors.isEmpty { reads.noteWritten(response.data, of: key, in: cache) }
   }
 }

@@ -86,7 +86,7 @@ struct NormalizedRecords: Sendable {
   ///   - isOrdered: Whether it is known to be older than the responses to what waits to be sent, or one of them.
   ///   - shown: What has waited to be sent, if this is the response to that.
   mutating func write(
-    _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, errors: [RecordErrorPath] = [],
+    _ data: PaddedBytes, of plan: inout PreparedPlan, at entity: EntityID? = nil, errors: [RecordErrorPath] = [],
     by change: Change, saidAt date: StoreTime? = nil, isOrdered: Bool = true, insteadOf shown: Change? = nil
   ) throws(RecordError) -> [RecordChange] {
     doubts = []
@@ -97,7 +97,7 @@ struct NormalizedRecords: Sendable {
       noteTouched(in: level, isOrdered: isOrdered)
     }
     var changes = try cache.write(
-      data.span.bytes, of: &plan, at: record(of: entity), errors: errors, in: level, saidAt: date)
+      data, of: &plan, at: record(of: entity), errors: errors, in: level, saidAt: date)
     changes += removeAgain(after: change, in: level)
     if !cache.dated.isEmpty {
       log?.noteDates(of: cache.dated, in: cache)
@@ -108,12 +108,12 @@ struct NormalizedRecords: Sendable {
 
   /// Writes what is shown until a change's response comes.
   mutating func writeOptimistic(
-    _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, by change: Change
+    _ data: PaddedBytes, of plan: inout PreparedPlan, at entity: EntityID? = nil, by change: Change
   ) throws(RecordError) -> [RecordChange] {
     guard isInProgress(change) else { return [] }
     cache.addLayer(change.optimistic)
     defer { noteTouched(in: change.optimistic) }
-    return try cache.write(data.span.bytes, of: &plan, at: record(of: entity), in: change.optimistic)
+    return try cache.write(data, of: &plan, at: record(of: entity), in: change.optimistic)
   }
 
   /// Whether what a change brings is kept: it has not ended, and nothing was removed since it began.
@@ -217,7 +217,7 @@ struct NormalizedRecords: Sendable {
   /// What a plan selects now, up to the level of a change; nobody depends on it.
   mutating func json(
     _ plan: inout PreparedPlan, at entity: EntityID?, upTo layer: UInt64
-  ) throws(RecordError) -> [UInt8]? {
+  ) throws(RecordError) -> PaddedBytes? {
     let isRebased = rebases.has(layer)
     // What is not there yet can be depended on.
     let record = entity.map { isRebased ? cache.insert($0.type, key: $0.key) : cache.entity($0.type, key: $0.key) }
@@ -238,16 +238,20 @@ struct NormalizedRecords: Sendable {
   }
 
   /// Reads a key, and notes what the read depends on.
-  mutating func read(_ key: NormalizedKey, _ plan: @autoclosure () throws -> PreparedPlan) throws -> Reading {
-    try reads.read(key, of: &cache, epoch, plan())
+  /// - Parameter expected: What it probably gives.
+  mutating func read(
+    _ key: NormalizedKey, expecting expected: PaddedBytes? = nil, _ plan: @autoclosure () throws -> PreparedPlan
+  ) throws -> Reading {
+    try reads.read(key, of: &cache, epoch, expecting: expected, plan())
   }
 
-  /// Reads a key after what has changed these fields, unless it is known what it reads.
+  /// Reads a key after its response has changed these fields, unless it is known what it reads.
   mutating func read(
-    _ key: NormalizedKey, after changes: [RecordChange], _ plan: @autoclosure () throws -> PreparedPlan
+    _ key: NormalizedKey, after changes: [RecordChange], of response: PaddedBytes,
+    _ plan: @autoclosure () throws -> PreparedPlan
   ) throws -> Reading {
     if changes.isEmpty, !hasLayers, let known = reads.current(key, epoch) { return known }
-    return try read(key, plan())
+    return try read(key, expecting: response, plan())
   }
 
   /// The number of the latest read of a key, if it gave all, and it is known that another one would give the same.
@@ -378,7 +382,7 @@ struct NormalizedRecords: Sendable {
 
   /// Writes to a layer that is made again.
   mutating func rewrite(
-    _ data: [UInt8], of plan: inout PreparedPlan, at entity: EntityID? = nil, errors: [RecordErrorPath] = [],
+    _ data: PaddedBytes, of plan: inout PreparedPlan, at entity: EntityID? = nil, errors: [RecordErrorPath] = [],
     in layer: UInt64
   ) throws(RecordError) {
     guard rebases.isRunning(layer) else { return }
@@ -387,7 +391,7 @@ struct NormalizedRecords: Sendable {
     let (touched, altered) = (cache.touched, cache.altered)
     defer { (cache.touched, cache.altered) = (touched, altered) }
     _ = try cache.withStaged(layer) { cache throws(RecordError) in
-      try cache.write(data.span.bytes, of: &plan, at: record, errors: errors, in: layer)
+      try cache.write(data, of: &plan, at: record, errors: errors, in: layer)
     }
   }
 

@@ -107,14 +107,14 @@ extension NormalizedStore {
 
   /// Writes the response in the place of what was shown until then.
   private func accept<Session: GraphQLSession>(
-    _ response: GraphQLResponse<RawJSON>, of session: Session, _ key: NormalizedKey,
+    _ response: GraphQLResponse<PaddedBytes>, of session: Session, _ key: NormalizedKey,
     _ change: NormalizedRecords.Change, _ number: UInt64,
     _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?, in steps: ValueSteps
   ) throws -> Session.ResponseData {
     _ = try response.errors(acceptedBy: session.errorPolicy)
-    let data = try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder)
+    let data = try SessionSource(session: session).data(of: response.data, by: client.decoder)
     let ending = accept(
-      response.data.bytes, errors: response.recordErrors, of: session, key, change, number, updates, in: steps)
+      response.data, errors: response.recordErrors, of: session, key, change, number, updates, in: steps)
     if let ending { throw ending }
     collectIfNeeded()
     return data
@@ -124,7 +124,7 @@ extension NormalizedStore {
   /// has.
   /// - Parameter shown: What was shown, if that is another change.
   func accept<Session: GraphQLSession>(
-    _ json: [UInt8], errors: [RecordErrorPath], of session: Session, _ key: NormalizedKey,
+    _ json: PaddedBytes, errors: [RecordErrorPath], of session: Session, _ key: NormalizedKey,
     _ change: NormalizedRecords.Change, shown: NormalizedRecords.Change? = nil, _ number: UInt64,
     _ updates: (@Sendable (Session.ResponseData, NormalizedEdits) throws -> Void)?, in steps: ValueSteps
   ) -> StoreError? {
@@ -251,11 +251,11 @@ extension NormalizedStore {
           try? edits.write { records, change throws(RecordError) in
             records.noteAnswer(change)
             return try records.write(
-              response.data.bytes, of: &plan, errors: response.recordErrors, by: change, saidAt: store.clock.now,
+              response.data, of: &plan, errors: response.recordErrors, by: change, saidAt: store.clock.now,
               isOrdered: false)
           }
         }
-        return .value(try SessionSource(session: session).data(of: response.data.bytes, by: client.decoder))
+        return .value(try SessionSource(session: session).data(of: response.data, by: client.decoder))
       }
     }
   }

@@ -9,7 +9,7 @@ import SystemBase
 public struct NormalizedResponse<ResponseData: Sendable>: Sendable {
   /// The data as the session has them.
   public let data: ResponseData
-  let json: [UInt8]
+  let json: PaddedBytes
   let errors: [RecordErrorPath]
 }
 
@@ -24,9 +24,9 @@ extension GraphQLSession {
       let document = GraphQLDocument(rewritten: try source.document(by: schema).source)
       return client.send(UndecodedSession(self, rewritten: document), method: .post).map { response in
         _ = try response.errors(acceptedBy: self.errorPolicy)
-        let json = response.data.bytes
         return NormalizedResponse(
-          data: try source.data(of: json, by: client.decoder), json: json, errors: response.recordErrors)
+          data: try source.data(of: response.data, by: client.decoder), json: response.data,
+          errors: response.recordErrors)
       }
     }
   }

@@ -75,7 +75,7 @@ extension NormalizedStore {
   /// Sends an operation, with what the cache needs added to its document.
   func send<Session: GraphQLSession>(
     _ session: Session, _ key: NormalizedKey, _ context: ReadContext = ReadContext()
-  ) -> Observable<GraphQLResponse<RawJSON>> {
+  ) -> Observable<GraphQLResponse<PaddedBytes>> {
     .deferred { [self] in
       configuration.clientForContext(client, context).send(
         UndecodedSession(session, rewritten: try document(of: key).rewritten), method: .post)
@@ -86,15 +86,15 @@ extension NormalizedStore {
   /// shown after that: one from which something is missing that the response has, if what began later has hidden it, or
   /// what others have changed meanwhile.
   private func receive<Session: GraphQLSession>(
-    _ response: GraphQLResponse<RawJSON>, of session: Session, _ key: NormalizedKey,
+    _ response: GraphQLResponse<PaddedBytes>, of session: Session, _ key: NormalizedKey,
     _ change: NormalizedRecords.Change, in steps: ValueSteps
   ) throws -> (Fetched<NormalizedValue>, later: NormalizedRecords.Reading?) {
     let errors = try response.errors(acceptedBy: session.errorPolicy)
     var isKept: Bool { store.state.withLock { $0.cachesResponse(of: key) } }
     func value(lease: ReadLease?, number: UInt64) throws -> Fetched<NormalizedValue> {
       let value = NormalizedValue(
-        value: try key.source.value(of: response.data.bytes, by: client.decoder), number: number,
-        json: response.data.bytes, isOptimistic: false, lease: lease)
+        value: try key.source.value(of: response.data, by: client.decoder), number: number,
+        json: response.data, isOptimistic: false, lease: lease)
       return Fetched(value, errors: errors)
     }
     if !isKept {
@@ -115,7 +115,7 @@ extension NormalizedStore {
         isRepeated
         ? []
         : try? records.write(
-          response.data.bytes, of: &plan, errors: response.recordErrors, by: change, saidAt: now)
+          response.data, of: &plan, errors: response.recordErrors, by: change, saidAt: now)
       if records.hasLayers, response.errors.isEmpty {
         isWhole = (try? records.json(&plan, at: nil, upTo: change.number)) ?? nil != nil
       }
@@ -126,7 +126,7 @@ extension NormalizedStore {
         records.noteResponse(of: key, to: change, at: now)
         isNoted = true
       }
-      let reading = try? records.read(key, after: changes, plan)
+      let reading = try? records.read(key, after: changes, of: response.data, plan)
       if !isRepeated { records.noteWritten(response, of: key) }
       return reading
     }

@@ -401,7 +401,7 @@ extension NormalizedStore {
   }
 
   /// Decodes what the records gave.
-  func value(of reading: NormalizedRecords.Reading, _ json: [UInt8]) throws -> NormalizedValue {
+  func value(of reading: NormalizedRecords.Reading, _ json: PaddedBytes) throws -> NormalizedValue {
     NormalizedValue(
       value: try reading.key.source.value(of: json, by: client.decoder), number: reading.number,
       json: json,

@@ -1,3 +1,4 @@
+import StrictJSON
 import SystemBase
 
 /// What keys have read of the records, and which of them have to read again after a change.
@@ -11,7 +12,7 @@ struct RecordReads: Sendable {
     let number: UInt64
     let isOptimistic: Bool
     /// `nil` if something is missing, or, of a partial read, all.
-    let json: [UInt8]?
+    let json: PaddedBytes?
     /// The path of what is missing first.
     let missing: [RecordStep]
     /// Whether the read before gave the same.
@@ -30,9 +31,9 @@ struct RecordReads: Sendable {
     weak var lease: ReadLease?
     var number: UInt64 = 0
     /// What the latest read gave from which nothing was missing; of a partial read, what the latest one gave.
-    var json: [UInt8]?
+    var json: PaddedBytes?
     /// What the latest read gave if something was missing from it, with null in its place.
-    var partial: [UInt8]?
+    var partial: PaddedBytes?
     var isOptimistic = false
     /// Whether something was missing from the latest read.
     var lacksSomething = false
@@ -82,16 +83,18 @@ struct RecordReads: Sendable {
   // MARK: Reading
 
   /// Reads a key, and notes what the read depends on.
+  /// - Parameter expected: What it probably gives.
   mutating func read(
-    _ key: NormalizedKey, of cache: inout RecordCache, _ epoch: UInt64, _ plan: @autoclosure () throws -> PreparedPlan
+    _ key: NormalizedKey, of cache: inout RecordCache, _ epoch: UInt64, expecting expected: PaddedBytes? = nil,
+    _ plan: @autoclosure () throws -> PreparedPlan
   ) throws -> Reading {
     forgetEnded()
-    if let id = ids[key], let reading = try read(id, of: &cache, epoch) { return reading }
+    if let id = ids[key], let reading = try read(id, of: &cache, epoch, expecting: expected) { return reading }
     let id = next()
     watches[id] = Watch(key: key, plan: try plan())
     ids[key] = id
     undigested.insert(id)
-    guard let reading = try read(id, of: &cache, epoch) else { throw RecordError.noEntity }
+    guard let reading = try read(id, of: &cache, epoch, expecting: expected) else { throw RecordError.noEntity }
     return reading
   }
 
@@ -115,7 +118,7 @@ struct RecordReads: Sendable {
 
   /// Reads a key again; `nil` if nobody keeps its values any more.
   private mutating func read(
-    _ id: UInt64, of cache: inout RecordCache, _ epoch: UInt64
+    _ id: UInt64, of cache: inout RecordCache, _ epoch: UInt64, expecting expected: PaddedBytes? = nil
   ) throws(RecordError) -> Reading? {
     guard var watch = watches.removeValue(forKey: id) else { return nil }
     defer { watches[id] = watch }
@@ -123,7 +126,8 @@ struct RecordReads: Sendable {
       watch.lease ?? ReadLease(id, endingIn: ended, staleDate: cache.dates.staleTimes.isEmpty ? nil : StaleDate())
     let record = watch.key.source.entity.map { cache.insert($0.type, key: $0.key) }
     let isPartial = watch.key.source.form == .partial
-    let result = try cache.read(&watch.plan, at: record, isPartial: isPartial)
+    let result = try cache.read(
+      &watch.plan, at: record, isPartial: isPartial, expecting: expected ?? watch.json)
     let json = result.isEmpty ? nil : result.json
     // What comes after the first that is missing may be shown, too, if it has come in a partial response.
     let rest = result.json == nil ? try cache.read(&watch.plan, at: record, isPartial: true) : nil
@@ -132,7 +136,7 @@ struct RecordReads: Sendable {
     let isOptimistic = cache.showsOptimistic(in: dependencies)
     // A part of which nothing is left is another one: what was refused of it goes.
     let isSameContent =
-      json.map { json in watch.json.map { json.hasBytes(of: $0) } ?? false } ?? (!isPartial || watch.json == nil)
+      json.map { $0 == watch.json } ?? (!isPartial || watch.json == nil)
     let lacksSomething = !result.missing.isEmpty
     let isSame =
       watch.number > 0 && isSameContent && watch.partial == rest?.json && watch.isOptimistic == isOptimistic
@@ -157,20 +161,20 @@ struct RecordReads: Sendable {
   // MARK: Repeating
 
   /// Notes what was written for a key, and read after that.
-  mutating func noteWritten(_ data: [UInt8], of key: NormalizedKey, in cache: RecordCache) {
+  mutating func noteWritten(_ data: PaddedBytes, of key: NormalizedKey, in cache: RecordCache) {
     // What a response means for a list in pages depends on more than what is read of it.
     guard let id = ids[key], let watch = watches[id], watch.isCurrent, watch.plan.pages.isEmpty else { return }
-    let isAsRead = watch.json.map { $0.hasBytes(of: data) } ?? false
-    watches[id]?.written = isAsRead ? .asRead : .other(count: data.count, fingerprint: cache.fingerprint(data))
+    watches[id]?.written =
+      watch.json == data ? .asRead : .other(count: data.count, fingerprint: cache.fingerprint(data.bytes))
   }
 
   /// Whether these bytes are what was written for a key the last time, and no field that it reads has changed since: then
   /// they change nothing. For records without layers.
-  func isWritten(_ data: [UInt8], of key: NormalizedKey, in cache: RecordCache) -> Bool {
+  func isWritten(_ data: PaddedBytes, of key: NormalizedKey, in cache: RecordCache) -> Bool {
     guard !hasConfirmation, let watch = ids[key].flatMap({ watches[$0] }), let json = watch.json else { return false }
     return switch watch.written {
-    case .asRead: json.hasBytes(of: data)
-    case .other(data.count, let fingerprint): fingerprint == cache.fingerprint(data)
+    case .asRead: json == data
+    case .other(data.count, let fingerprint): fingerprint == cache.fingerprint(data.bytes)
     case .other, nil: false
     }
   }
@@ -263,18 +267,5 @@ struct RecordReads: Sendable {
       operations[operation]?.remove(id)
       if operations[operation]?.isEmpty == true { operations[operation] = nil }
     }
-  }
-}
-
-extension [UInt8] {
-  /// Whether they are the same, at the speed of the system's comparison.
-  fileprivate func hasBytes(of other: [UInt8]) -> Bool {
-    count == other.count
-      && withUnsafeBytes { own in
-        other.withUnsafeBytes { others in
-          guard let start = own.baseAddress, let othersStart = others.baseAddress else { return true }
-          return memcmp(start, othersStart, own.count) == 0
-        }
-      }
   }
 }

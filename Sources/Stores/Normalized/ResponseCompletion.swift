@@ -1,6 +1,7 @@
 import GraphQLLanguage
 import HTTPClientCore
 import StrictJSON
+import SystemBase
 
 /// Adds to data that were made here, in a user's types, what only a server's response has: `__typename`, keys, and what
 /// the types leave out; and takes away what was not changed.
@@ -14,10 +15,10 @@ struct ResponseCompletion {
   /// - Parameters:
   ///   - before: What the user's type had before an edit.
   ///   - read: What the records had then.
-  func bytes(_ data: JSONValue, before: JSONValue? = nil, in read: JSONValue? = nil) throws -> [UInt8] {
+  func bytes(_ data: JSONValue, before: JSONValue? = nil, in read: JSONValue? = nil) throws -> PaddedBytes {
     do {
       let data = try completed(data, before: before, in: read, [0], type: plan.rootType, name: "data")
-      return Array(try data.json())
+      return PaddedBytes(try data.json().bytes)
     } catch RecordError.unknownType(let field) {
       throw RequestError(
         .invalidRequest,

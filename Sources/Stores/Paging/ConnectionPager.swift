@@ -1,6 +1,7 @@
 public import GraphQLClient
 import HTTPClientCore
 public import Streams
+import StrictJSON
 import SystemBase
 
 /// A list of a ``NormalizedStore`` that is loaded page by page, in both directions. Its rows are those that the store has:
@@ -180,7 +181,7 @@ private final class ConnectionMachine<Item: Sendable, Cursor: Equatable & Sendab
   var commands: AnyObserver<ConnectionCommand>?
 
   private var state = ConnectionState<Item>()
-  private var shown: [UInt8]?
+  private var shown: PaddedBytes?
   private var page = Page<Item, Cursor>([], next: nil)
   private var requests: [ConnectionCommand.Place: DisposeBag] = [:]
   private var waiting: [ConnectionCommand.Place: [@Sendable () -> Void]] = [:]

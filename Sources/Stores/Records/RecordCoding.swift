@@ -256,7 +256,7 @@ extension RecordCache {
     _ bytes: ArraySlice<UInt8>, _ notes: inout RecordNotes, _ receipt: inout RecordReceipt?
   ) throws(UnreadableRecords) {
     guard bytes.count <= Self.responseLimit else { throw UnreadableRecords() }
-    let chunk = bytes.withUnsafeBufferPointer { Chunk($0) }
+    let chunk = Chunk(PaddedBytes(bytes.span.bytes))
     let number = add(chunk)
     // Also after an error, slots may point to the chunk.
     defer { keep(number) }

@@ -1,10 +1,10 @@
-import StrictJSON
+package import StrictJSON
 import SystemBase
 
 /// What a read of a cache gives.
 package struct RecordResult: Sendable {
   /// The response's `data` as JSON; `nil` if something is missing.
-  package let json: [UInt8]?
+  package let json: PaddedBytes?
   /// The paths of what is missing: the first one of a miss, or all of a partial result, in which they are null.
   package let missing: [[RecordStep]]
   /// Whether nothing is there of a partial result.
@@ -17,7 +17,7 @@ package struct RecordResult: Sendable {
 
 /// What one read has done so far.
 private struct ReadState: ~Copyable {
-  var output = OutputBytes()
+  var output: OutputBytes
   var dependencies = RecordDependencies()
   var dated: [DatedField] = []
   let isPartial: Bool
@@ -26,7 +26,8 @@ private struct ReadState: ~Copyable {
   var path: [Int] = []
   var missing: [[Int]] = []
 
-  init(isPartial: Bool, top: Int) {
+  init(expecting expected: PaddedBytes?, isPartial: Bool, top: Int) {
+    output = OutputBytes(expecting: expected)
     self.isPartial = isPartial
     self.top = top
     path.reserveCapacity(32)
@@ -58,17 +59,20 @@ extension RecordCache {
   ///   - entity: What a fragment is read of; `nil` for an operation, or for a fragment on a type with one object.
   ///   - isPartial: Whether null takes the place of what is missing.
   ///   - layer: The number of the topmost layer that counts; all by default.
+  ///   - expected: What the result probably is: if it is, it is given as it is here, without a copy.
   package mutating func read(
-    _ plan: inout PreparedPlan, at entity: RecordID? = nil, isPartial: Bool = false, upTo layer: UInt64 = .max
+    _ plan: inout PreparedPlan, at entity: RecordID? = nil, isPartial: Bool = false, upTo layer: UInt64 = .max,
+    expecting expected: PaddedBytes? = nil
   ) throws(RecordError) -> RecordResult {
     try plan.attach(to: self)
     let root = try target(of: plan, entity)
-    var state = ReadState(isPartial: isPartial, top: (layers.lastIndex { $0.number <= layer } ?? -1))
+    var state = ReadState(
+      expecting: expected, isPartial: isPartial, top: layers.lastIndex { $0.number <= layer } ?? -1)
     let isComplete = try readEntity(root, 0, &plan, &state)
     collection?.retain(state.dependencies)
     let missingAtRoot = state.missing.count { $0.count == 1 }
     return RecordResult(
-      json: isComplete ? state.output.array : nil, missing: state.missing.map { plan.steps($0) },
+      json: isComplete ? state.output.text : nil, missing: state.missing.map { plan.steps($0) },
       isEmpty: missingAtRoot > 0 && missingAtRoot == plan.typed[Int(plan.nodes[0].firstTyped)].fields.count,
       dependencies: state.dependencies, dated: state.dated)
   }
@@ -332,106 +336,5 @@ extension PreparedPlan {
   /// The steps of a path.
   fileprivate func steps(_ path: [Int]) -> [RecordStep] {
     path.map { $0 < 0 ? .index(-1 - $0) : .key(responseName(Int32(truncatingIfNeeded: $0))) }
-  }
-}
-
-/// JSON that is being written: each value is followed by a comma, which the end of what is around it replaces.
-private struct OutputBytes: ~Copyable {
-  private var bytes: UnsafeMutablePointer<UInt8>
-  private var capacity: Int
-  private var count = 0
-  private var depth = 0
-
-  init() {
-    capacity = 4096
-    bytes = .allocate(capacity: capacity)
-  }
-
-  deinit { bytes.deallocate() }
-
-  /// How much was written, and how deep that is nested.
-  var mark: (Int, Int) {
-    get { (count, depth) }
-    set { (count, depth) = newValue }
-  }
-
-  /// The text without the last comma.
-  var array: [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: max(count - 1, 0))) }
-
-  /// Copies bytes after which 32 more can be read.
-  @inline(__always)
-  mutating func append(_ source: UnsafePointer<UInt8>, count length: Int) {
-    if capacity - count < length + 32 { grow(by: length + 32) }
-    Self.copy(source, to: bytes + count, length)
-    count += length
-  }
-
-  /// Copies a name and a value, after each of which 32 more bytes can be read, and appends a comma.
-  @inline(__always)
-  mutating func append(
-    _ name: UnsafePointer<UInt8>, count nameLength: Int, with value: UnsafePointer<UInt8>, count length: Int
-  ) {
-    if capacity - count < nameLength + length + 32 { grow(by: nameLength + length + 32) }
-    let target = bytes + (count + nameLength)
-    Self.copy(name, to: bytes + count, nameLength)
-    Self.copy(value, to: target, length)
-    target[length] = UInt8(ascii: ",")
-    count += nameLength + length + 1
-  }
-
-  /// Copies bytes to where there is room for 32 more: 32 at once, as most are fewer.
-  @inline(__always)
-  private static func copy(_ source: UnsafePointer<UInt8>, to target: UnsafeMutablePointer<UInt8>, _ length: Int) {
-    let (from, to) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(target))
-    let (first, second) = (
-      from.loadUnaligned(as: SIMD16<UInt8>.self), from.loadUnaligned(fromByteOffset: 16, as: SIMD16<UInt8>.self)
-    )
-    to.storeBytes(of: first, as: SIMD16<UInt8>.self)
-    to.storeBytes(of: second, toByteOffset: 16, as: SIMD16<UInt8>.self)
-    if length > 32 { memcpy(to + 32, from + 32, length - 32) }
-  }
-
-  @inline(__always)
-  mutating func append(_ source: UnsafeBufferPointer<UInt8>, then byte: UInt8) {
-    guard let start = source.baseAddress else { return }
-    append(start, count: source.count)
-    bytes[count] = byte
-    count += 1
-  }
-
-  mutating func append(_ text: StaticString) {
-    let length = text.utf8CodeUnitCount
-    if capacity - count < length + 32 { grow(by: length + 32) }
-    memcpy(bytes + count, text.utf8Start, length)
-    count += length
-  }
-
-  @inline(__always)
-  mutating func begin(_ bracket: UInt8) throws(RecordError) {
-    guard depth < JSONReader.depthLimit else { throw .tooDeep(limit: JSONReader.depthLimit) }
-    guard count < RecordCache.resultLimit else { throw .tooLarge(limit: RecordCache.resultLimit) }
-    depth += 1
-    if capacity - count < 32 { grow(by: 32) }
-    bytes[count] = bracket
-    count += 1
-  }
-
-  @inline(__always)
-  mutating func end(_ bracket: UInt8) {
-    depth -= 1
-    if capacity - count < 32 { grow(by: 32) }
-    if bytes[count - 1] == UInt8(ascii: ",") { count -= 1 }
-    bytes[count] = bracket
-    bytes[count + 1] = UInt8(ascii: ",")
-    count += 2
-  }
-
-  @inline(never)
-  private mutating func grow(by length: Int) {
-    capacity = max(capacity * 2, count + length)
-    let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-    larger.update(from: bytes, count: count)
-    bytes.deallocate()
-    bytes = larger
   }
 }

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// What a cache holds of a field: a kind, and where the rest of it is. 16 bytes, so that a table of them is compared
 /// and copied without a look at anything else.
 struct Slot: Sendable, BitwiseCopyable {
@@ -65,36 +67,26 @@ struct Slot: Sendable, BitwiseCopyable {
 
 /// The bytes of a response, and the cells of its lists and embedded objects: what slots point to.
 ///
-/// Unchecked, since its memory is unsafe: the bytes are written once, in the initialiser, and the cells only by the
-/// operation on a cache that makes the chunk, before that ends. Afterwards, a chunk never changes.
+/// Unchecked, since the cells are written, by the operation on a cache that makes the chunk, before that ends, as its bytes
+/// may be. Afterwards, a chunk never changes.
 final class Chunk: @unchecked Sendable {
-  /// Zero bytes follow, so that 32 may be read at once.
+  private let text: PaddedBytes
   let bytes: UnsafeMutablePointer<UInt8>
-  let count: Int
   var cells: ContiguousArray<Slot> = []
 
+  var count: Int { text.count }
+
   /// The bytes after the last that may be read.
-  static var padding: Int { 32 }
+  static var padding: Int { PaddedBytes.padding }
 
   /// The chunk of what needs none: it has the texts of the truth values.
-  static let none = Array("truefalse".utf8).withUnsafeBufferPointer { Chunk($0) }
+  static let none = Chunk(PaddedBytes("truefalse".utf8.span.bytes))
 
   /// Makes a chunk of a number of bytes, which are zero.
-  init(count: Int) {
-    self.count = count
-    bytes = .allocate(capacity: count + Self.padding)
-    bytes.initialize(repeating: 0, count: count + Self.padding)
-  }
+  convenience init(count: Int) { self.init(PaddedBytes(count: count)) }
 
-  /// Copies bytes.
-  init(_ source: UnsafeBufferPointer<UInt8>) {
-    count = source.count
-    bytes = .allocate(capacity: count + Self.padding)
-    if let start = source.baseAddress { bytes.initialize(from: start, count: count) }
-    (bytes + count).initialize(repeating: 0, count: Self.padding)
-  }
-
-  deinit { bytes.deallocate() }
+  /// Keeps bytes.
+  init(_ text: PaddedBytes) { (self.text, bytes) = (text, text.start) }
 
   /// How much memory it takes, roughly.
   var size: Int { count + cells.count * MemoryLayout<Slot>.stride }

@@ -1,4 +1,4 @@
-import StrictJSON
+package import StrictJSON
 import SystemBase
 
 /// A value that has been read for a field, before it is known which object it belongs to.
@@ -76,14 +76,14 @@ extension RecordCache {
   ///   - layer: The number of the layer to write to, which must be there; `nil` for the base.
   ///   - date: When the server has said this; `nil` if it has not.
   package mutating func write(
-    _ data: RawSpan, of plan: inout PreparedPlan, at entity: RecordID? = nil, errors: [RecordErrorPath] = [],
+    _ data: PaddedBytes, of plan: inout PreparedPlan, at entity: RecordID? = nil, errors: [RecordErrorPath] = [],
     in layer: UInt64? = nil, saidAt date: StoreTime? = nil
   ) throws(RecordError) -> [RecordChange] {
     dated = []
-    guard data.byteCount <= Self.responseLimit else { throw .tooLarge(limit: Self.responseLimit) }
+    guard data.count <= Self.responseLimit else { throw .tooLarge(limit: Self.responseLimit) }
     guard let place = self.place(ofLayer: layer) else { return [] }
     try plan.attach(to: self)
-    let chunk = data.withUnsafeBytes { Chunk($0.assumingMemoryBound(to: UInt8.self)) }
+    let chunk = Chunk(data)
     var state = WriteState(
       number: add(chunk), chunk: chunk, json: ResponseScanner(chunk), errors: ErrorTree(errors), layer: place,
       notesDated: date != nil)
@@ -97,7 +97,7 @@ extension RecordCache {
       try state.json.finish()
     } catch {
       undo(state)
-      throw error.completed(by: data)
+      throw data.read { error.completed(by: $0) }
     }
     if !state.dated.isEmpty, !layers.isEmpty {
       // What is hidden was said before what is shown.

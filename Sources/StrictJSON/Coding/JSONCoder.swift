@@ -101,9 +101,9 @@ public struct JSONCoder: Sendable {
   }
 
   /// Reads a value from a JSON text in UTF-8, without a copy of that.
-  package func decode<Value: Decodable>(_ type: Value.Type, from text: [UInt8]) throws -> Value {
-    if options.loneSurrogates == .replaced { return try decode(type, from: Data(text)) }
-    return try decode(type, from: text.span.bytes)
+  package func decode<Value: Decodable>(_ type: Value.Type, from text: PaddedBytes) throws -> Value {
+    if options.loneSurrogates == .replaced { return try decode(type, from: Data(text.bytes)) }
+    return try text.read { try decode(type, from: $0) }
   }
 
   private func decode<Value: Decodable>(_ type: Value.Type, from body: RawSpan) throws -> Value {

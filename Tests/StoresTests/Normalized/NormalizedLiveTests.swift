@@ -82,7 +82,9 @@ import Testing
     }
     try await Recorder(store.follow(IssueClosed())).waitForCompletion()
     let json = #"{"close": {"__typename": "Issue", "id": "1", "state": "OPEN"}}"#
-    responses.onNext(NormalizedResponse(data: .init(close: .init(state: "OPEN")), json: Array(json.utf8), errors: []))
+    responses.onNext(
+      NormalizedResponse(
+        data: .init(close: .init(state: "OPEN")), json: PaddedBytes(json.utf8.span.bytes), errors: []))
     try await submission.waitForCompletion()
     #expect(store.peek(GetIssue("1"))?.brief == "1 a OPEN memory ~")
     await outbox.close()
@@ -215,7 +217,7 @@ import Testing
     for (id, watcher) in watchers {
       let values = watcher.take().map(\.description)
       let json = try world.store.read(NormalizedKey(GetIssue(id), by: JSONCoder())).json
-      let latest = try JSONCoder().decode(GetIssue.ResponseData.self, from: Data(#require(json)))
+      let latest = try JSONCoder().decode(GetIssue.ResponseData.self, from: #require(json))
       #expect(values.last == latest.description)
       #expect(world.store.peek(GetIssue(id))?.value == latest)
       #expect(!zip(values, values.dropFirst()).contains { $0 == $1 })

@@ -25,7 +25,7 @@ import Testing
 
   /// Whether a response, if it came now, would only be compared.
   private func isRepeated(_ json: String, _ world: NormalizedWorld, _ id: String = "1") throws -> Bool {
-    let response = GraphQLResponse(data: try RawJSON(json: json.utf8.span.bytes))
+    let response = GraphQLResponse(data: PaddedBytes(json.utf8.span.bytes))
     let key = try NormalizedKey(GetIssue(id), by: JSONCoder())
     return world.store.records.withLock { records in
       let change = records.begin()

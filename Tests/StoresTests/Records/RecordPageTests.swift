@@ -54,7 +54,7 @@ struct TestConnection {
     var plan = try test.plan(Self.document, variables: variables)
     plan.readsAllPages = all
     guard let json = try test.cache.read(&plan).json else { return "-" }
-    let users = try JSONValue(json: json.span.bytes)["users"]
+    let users = try JSONValue(json: json.description)["users"]
     let ids = users?["edges"]?.arrayValue?.compactMap { $0["node"]?["id"]?.stringValue } ?? []
     let info = users?["pageInfo"]
     #expect(info?["startCursor"]?.stringValue == ids.first.map { "c" + $0 })
@@ -153,7 +153,7 @@ struct RecordPageTests {
     try writeEmpty(["first": 2, "after": "c5"], to: "c7")
     var plan = try connection.test.plan(TestConnection.document, variables: ["first": 2])
     let json = try #require(try connection.test.cache.read(&plan).json)
-    let info = try JSONValue(json: json.span.bytes)["users"]?["pageInfo"]
+    let info = try JSONValue(json: json.description)["users"]?["pageInfo"]
     #expect(info?["hasNextPage"] == true)
     #expect(info?["endCursor"] == "c7")
     try writeEmpty(["first": 2, "after": "c7"], to: "c8")
@@ -232,7 +232,7 @@ struct RecordPageTests {
   private mutating func users(_ variables: [String: JSONValue]) throws -> JSONValue? {
     var plan = try connection.test.plan(TestConnection.document, variables: variables)
     plan.readsAllPages = true
-    return try connection.test.cache.read(&plan).json.flatMap { try JSONValue(json: $0.span.bytes)["users"] }
+    return try connection.test.cache.read(&plan).json.flatMap { try JSONValue(json: $0.description)["users"] }
   }
 
   private mutating func endCursor(_ variables: [String: JSONValue]) throws -> String? {
@@ -438,7 +438,7 @@ struct RecordPageTests {
         TestConnection.list, variables: ["offset": .integer(Int64(offset)), "limit": .integer(Int64(limit))])
       plan.readsAllPages = all
       guard let json = try connection.test.cache.read(&plan).json else { return "-" }
-      let list = try JSONValue(json: json.span.bytes)["list"]?.arrayValue ?? []
+      let list = try JSONValue(json: json.description)["list"]?.arrayValue ?? []
       return list.compactMap { $0["id"]?.stringValue }.joined(separator: ",")
     }
     try write([5, 6], 4)

@@ -54,7 +54,7 @@ struct TestCache {
     _ document: String, _ variables: [String: JSONValue] = [:], fragment: String? = nil, at entity: RecordID? = nil
   ) throws -> String {
     let result = try read(document, variables, fragment: fragment, at: entity)
-    if let json = result.json { return String(decoding: json, as: UTF8.self) }
+    if let json = result.json { return json.description }
     return "missing " + result.missing[0].map(\.description).joined(separator: ".")
   }
 
@@ -63,8 +63,18 @@ struct TestCache {
   }
 }
 
+extension RecordCache {
+  /// Writes a copy of a response.
+  mutating func write(
+    _ data: RawSpan, of plan: inout PreparedPlan, at entity: RecordID? = nil, errors: [RecordErrorPath] = [],
+    in layer: UInt64? = nil
+  ) throws(RecordError) -> [RecordChange] {
+    try write(PaddedBytes(data), of: &plan, at: entity, errors: errors, in: layer)
+  }
+}
+
 extension RecordResult {
-  var text: String? { json.map { String(decoding: $0, as: UTF8.self) } }
+  var text: String? { json?.description }
   var missingPaths: [String] { missing.map { $0.map(\.description).joined(separator: ".") } }
 }
 
