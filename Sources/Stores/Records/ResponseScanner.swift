@@ -163,7 +163,8 @@ struct ResponseScanner {
     case UInt8(ascii: "t"): try skip("true")
     case UInt8(ascii: "f"): try skip("false")
     case UInt8(ascii: "n"): try skip("null")
-    case UInt8(ascii: "{"), UInt8(ascii: "["): try skipContainer()
+    case UInt8(ascii: "["): try skipArray()
+    case UInt8(ascii: "{"): try skipContainer()
     default: throw .malformed(nil)
     }
   }
@@ -201,6 +202,22 @@ struct ResponseScanner {
       default: return try check(from: first)
       }
     }
+  }
+
+  /// Skips an array, which is next: of strings alone, as a rule.
+  @inline(never)
+  private mutating func skipArray() throws(RecordError) {
+    let first = position
+    position += 1
+    while depth < JSONReader.depthLimit, next() == UInt8(ascii: "\"") {
+      try skipString()
+      let byte = next()
+      position += 1
+      if byte == UInt8(ascii: "]") { return }
+      guard byte == UInt8(ascii: ",") else { throw .malformed(nil) }
+    }
+    position = first
+    try skipContainer()
   }
 
   @inline(never)
