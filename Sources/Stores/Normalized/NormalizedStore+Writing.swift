@@ -120,7 +120,10 @@ extension NormalizedStore {
         isWhole = (try? records.json(&plan, at: nil, upTo: change.number)) ?? nil != nil
       }
       if written != nil { records.noteAnswer(change) }
-      changes += (written ?? []) + records.end(change)
+      // Not appended: of a first response, there are thousands.
+      changes = written ?? []
+      let ended = records.end(change)
+      if !ended.isEmpty { changes += ended }
       if written == nil { return nil }
       if response.errors.isEmpty {
         records.noteResponse(of: key, to: change, at: now)

@@ -226,6 +226,8 @@ struct RecordReads: Sendable {
     by changes: [RecordChange], of cache: inout RecordCache, _ epoch: UInt64, isWatched: (NormalizedKey) -> Bool
   ) -> [Reading] {
     forgetEnded()
+    // What has changed the records has read it, too.
+    if !hasConfirmation, changes.isEmpty || watches.values.allSatisfy({ $0.version == version }) { return [] }
     var touched = index.touched(by: changes)
     if exchange(&hasConfirmation, with: false) { touched = Set(touched).union(optimisticWatches).sorted() }
     var readings: [Reading] = []
