@@ -105,10 +105,12 @@ package struct PreparedPlan: Sendable {
   /// What is selected on an object of one type.
   struct Typed: Sendable {
     let type: UInt32
-    /// The name of the type, in `text`.
+    /// The name of the type, in `text`, where it is between quotes.
     let name: Range<Int32>
     /// In `fields`, in the order of the response.
     let fields: Range<Int32>
+    /// The place in `fields` of the first that is `__typename`; -1 if there is none.
+    let typename: Int32
     /// In `keyFields`.
     let key: Range<Int32>
     /// In `staleTimes`: those of its fields that have one.
@@ -294,10 +296,14 @@ package struct PreparedPlan: Sendable {
         }
       }
     }
+    let typename = resolved.firstIndex { $0.field == 0 }
+    let quoted = append("\"\(typeName)\"")
     let number = Int32(truncatingIfNeeded: typed.count)
     typed.append(
       Typed(
-        type: type, name: append(typeName), fields: start..<Int32(truncatingIfNeeded: fields.count),
+        type: type, name: (quoted.lowerBound + 1)..<(quoted.upperBound - 1),
+        fields: start..<Int32(truncatingIfNeeded: fields.count),
+        typename: typename.map { start + Int32(truncatingIfNeeded: $0) } ?? -1,
         key: keyStart..<Int32(truncatingIfNeeded: keyFields.count),
         staleTimes: staleStart..<Int32(truncatingIfNeeded: staleTimes.count), isRoot: isRoot,
         hasTwins: Set(resolved.map(\.field)).count < resolved.count, isUndecided: isUndecided,

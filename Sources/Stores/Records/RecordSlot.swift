@@ -76,8 +76,9 @@ final class Chunk: @unchecked Sendable {
 
   var count: Int { text.count }
 
-  /// The bytes after the last that may be read.
-  static var padding: Int { PaddedBytes.padding }
+  /// The bytes after the last that may be read. Said here once more, since the compiler looks up what another module says
+  /// for each field that is read.
+  static var padding: Int { 32 }
 
   /// The chunk of what needs none: it has the texts of the truth values.
   static let none = Chunk(PaddedBytes("truefalse".utf8.span.bytes))
@@ -86,7 +87,10 @@ final class Chunk: @unchecked Sendable {
   convenience init(count: Int) { self.init(PaddedBytes(count: count)) }
 
   /// Keeps bytes.
-  init(_ text: PaddedBytes) { (self.text, bytes) = (text, text.start) }
+  init(_ text: PaddedBytes) {
+    precondition(Self.padding <= PaddedBytes.padding, "What may be read is there.")
+    (self.text, bytes) = (text, text.start)
+  }
 
   /// How much memory it takes, roughly.
   var size: Int { count + cells.count * MemoryLayout<Slot>.stride }

@@ -9,7 +9,7 @@ package struct RecordID: Hashable, Sendable {
 }
 
 /// The field of an entity whose value changed.
-package struct RecordChange: Hashable, Sendable {
+package struct RecordChange: Hashable, Sendable, BitwiseCopyable {
   package let entity: UInt32
   /// The number of the field's key.
   package let field: UInt32
@@ -412,13 +412,12 @@ extension RecordCache {
     if freeSlots > 0, let free = freeRanges[count]?.popLast() {
       start = free
       freeSlots -= Int(count)
+      for index in 0..<Int(count) { slots[Int(start) + index] = .missing }
     } else {
       start = UInt32(truncatingIfNeeded: slots.count)
       slots.append(contentsOf: repeatElement(.missing, count: Int(count)))
     }
-    for index in 0..<Int(count) {
-      slots[Int(start) + index] = index < Int(entity.count) ? slots[Int(entity.start) + index] : .missing
-    }
+    for index in 0..<Int(entity.count) { slots[Int(start) + index] = slots[Int(entity.start) + index] }
     release(entity)
     entities[Int(number)].start = start
     entities[Int(number)].count = count

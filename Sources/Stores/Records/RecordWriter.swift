@@ -7,15 +7,8 @@ struct PendingSlot: BitwiseCopyable {
   let slot: Slot
   /// The number of the field in the plan.
   let planned: Int32
-}
-
-/// A slot before a write changed it.
-struct JournalEntry: BitwiseCopyable {
-  let entity: UInt32
-  let field: UInt32
+  /// The place of the field in an entity; -1 for one with arguments.
   let place: Int32
-  /// What the base or the layer had itself; `nil` if a layer had nothing.
-  let old: Slot?
 }
 
 /// What one write has done so far.
@@ -32,7 +25,7 @@ struct WriteState: ~Copyable {
   var dated: [RecordChange] = []
   var elements = SlotStack<Slot>()
   var pending = SlotStack<PendingSlot>()
-  var journal = SlotStack<JournalEntry>()
+  var journal = WriteJournal()
   var key: [UInt8] = []
 
   /// Reads a value without subfields, which is next.
@@ -107,7 +100,7 @@ extension RecordCache {
     dated = state.dated
     let changes = finish(&state)
     if layers.count <= place + 1 { return changes }
-    let keys = state.journal.elements(from: 0).map { SlotKey($0.entity, $0.field) }
+    let keys = state.journal.fields.map { SlotKey($0.entity, $0.field) }
     return changes + rewritePages(of: keys, above: place)
   }
 
@@ -189,7 +182,7 @@ extension RecordCache {
           slot = try writeValue(index, at: inner, &plan, &state)
         }
         slot.field = field.field
-        state.pending.append(PendingSlot(slot: slot, planned: index))
+        state.pending.append(PendingSlot(slot: slot, planned: index, place: field.place))
       } else {
         try state.json.skipValue()
       }
@@ -201,41 +194,68 @@ extension RecordCache {
     if state.notesDated, !typed.staleTimes.isEmpty { noteDated(entity, typed, pendingFrom: first, plan, &state) }
     let isPlain = state.layer < 0 && collection == nil
     if isPlain, entities[Int(entity)].count == 0 { widen(entity) }
-    var record = entities[Int(entity)]
-    for index in first..<state.pending.count {
+    var index = first
+    while index < state.pending.count {
+      if isPlain { index = passPlain(from: index, entity, &state) }
+      guard index < state.pending.count else { break }
       let pending = state.pending[index]
-      let field = plan.fields[Int(pending.planned)]
-      if isPlain, putAtOnce(pending.slot, entity, record, field, &state) { continue }
-      put(pending.slot, entity, field.field, at: field.place, &state)
-      // It may have got room for more fields.
-      record = entities[Int(entity)]
+      put(pending.slot, entity, pending.slot.field, at: pending.place, &state)
+      index += 1
     }
     state.pending.cut(to: first)
     return Slot(.reference, chunk: state.number, offset: Int(entity))
   }
 
-  /// Writes a value to the base where nothing is, or the same, as is usual; returns whether it did.
+  /// Writes pending values to the base where nothing is, or the same, as is usual, until one for which that is not so.
+  /// - Returns: The place of that.
   @inline(__always)
-  private mutating func putAtOnce(
-    _ new: Slot, _ entity: UInt32, _ record: Entity, _ field: PreparedPlan.Field, _ state: inout WriteState
-  ) -> Bool {
-    guard UInt32(bitPattern: field.place) < record.count else { return false }
-    let place = Int(record.start) + Int(field.place)
-    let old = slots[place]
-    if old.kind == .missing {
-      state.journal.append(JournalEntry(entity: entity, field: field.field, place: field.place, old: old))
-      var slot = new
+  private mutating func passPlain(from first: Int, _ entity: UInt32, _ state: inout WriteState) -> Int {
+    let record = entities[Int(entity)]
+    var index = first
+    while index < state.pending.count {
+      let pending = state.pending[index]
+      guard UInt32(bitPattern: pending.place) < record.count else { break }
+      let old = slots[Int(record.start) + Int(pending.place)]
+      if old.kind == .missing {
+        index = putFirst(from: index, entity, record, &state)
+      } else {
+        guard isSame(old, pending.slot, state.chunk) else { break }
+        index += 1
+      }
+    }
+    return index
+  }
+
+  /// Writes pending values where nothing is.
+  /// - Returns: The place of the first that is to be written elsewhere.
+  @inline(__always)
+  private mutating func putFirst(
+    from first: Int, _ entity: UInt32, _ record: Entity, _ state: inout WriteState
+  ) -> Int {
+    // Once for all, the array is known to be this cache's alone.
+    var slots = self.slots.mutableSpan
+    for index in first..<state.pending.count {
+      let pending = state.pending[index]
+      let place = Int(record.start) + Int(pending.place)
+      guard UInt32(bitPattern: pending.place) < record.count, slots[place].kind == .missing else { return index }
+      var slot = pending.slot
+      state.journal.noteFirst(RecordChange(entity: entity, field: slot.field, place: pending.place), slot)
       slot.field = 0
       slots[place] = slot
-      return true
     }
+    return state.pending.count
+  }
+
+  /// Whether a value is what the base has, as far as that is soon found out.
+  @inline(__always)
+  private func isSame(_ old: Slot, _ new: Slot, _ chunk: Chunk) -> Bool {
     guard old.kind == new.kind else { return false }
     switch new.kind {
     case .null: return true
     case .reference: return old.offset == new.offset
     case .scalar:
       guard old.count == new.count else { return false }
-      let text = UnsafePointer(state.chunk.bytes) + Int(new.offset)
+      let text = UnsafePointer(chunk.bytes) + Int(new.offset)
       return Stores.areEqual(starts[Int(old.chunk)].bytes + Int(old.offset), text, Int(new.count))
     case .missing, .error, .list, .object, .pages: return false
     }
@@ -259,10 +279,10 @@ extension RecordCache {
     let number = try readTyped(node, &plan, &state.json)
     let first = plan.typed[Int(number)].fields.lowerBound
     // Fragments may select it for some types only.
-    let planned = plan.typed[Int(number)].fields.first { plan.fields[Int($0)].field == 0 }
-    if let planned {
+    let planned = plan.typed[Int(number)].typename
+    if planned >= 0 {
       let slot = Slot(.scalar, chunk: state.number, offset: start, count: state.json.offset - start)
-      state.pending.append(PendingSlot(slot: slot, planned: planned))
+      state.pending.append(PendingSlot(slot: slot, planned: planned, place: plan.fields[Int(planned)].place))
     }
     return (number, planned == first ? first + 1 : first, try !state.json.passComma(until: UInt8(ascii: "}")))
   }
@@ -272,6 +292,8 @@ extension RecordCache {
   private mutating func readTyped(
     _ node: Int32, _ plan: inout PreparedPlan, _ json: inout ResponseScanner
   ) throws(RecordError) -> Int32 {
+    let known = plan.passType(of: node, &json)
+    if known >= 0 { return known }
     guard json.next() == UInt8(ascii: "\"") else { throw .mismatch(field: "__typename") }
     let start = json.position
     if try json.skipString() {
@@ -316,23 +338,16 @@ extension RecordCache {
       guard let slot = pending?.slot, slot.kind == .scalar else { return nil }
       let bytes = self.bytes(of: slot)
       var part = bytes
-      var unescaped: [UInt8] = []
       switch bytes[0] {
-      case UInt8(ascii: "\""):
-        part = UnsafeBufferPointer(rebasing: bytes[1..<(bytes.count - 1)])
-        if part.contains(UInt8(ascii: "\\")) { unescaped = Array(ResponseScanner.unescaped(bytes).utf8) }
+      case UInt8(ascii: "\""): part = UnsafeBufferPointer(rebasing: bytes[1..<(bytes.count - 1)])
       case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): break
       default: return nil
       }
-      if typed.key.count == 1, unescaped.isEmpty { return findOrInsert(typed.type, part) }
+      let isEscaped = part.contains(UInt8(ascii: "\\"))
+      if typed.key.count == 1, !isEscaped { return findOrInsert(typed.type, part) }
+      let text = isEscaped ? Array(ResponseScanner.unescaped(bytes).utf8) : Array(part)
       if number > typed.key.lowerBound { state.key.append(UInt8(ascii: "+")) }
-      if typed.key.count == 1 {
-        state.key = unescaped
-      } else if unescaped.isEmpty {
-        Self.append(part, to: &state.key)
-      } else {
-        Self.append(unescaped, to: &state.key)
-      }
+      if typed.key.count == 1 { state.key = text } else { Self.append(text, to: &state.key) }
     }
     return state.key.withUnsafeBufferPointer { findOrInsert(typed.type, $0) }
   }
@@ -368,7 +383,7 @@ extension RecordCache {
     let old = base(entity, field, at: place)
     guard var slot = combined(old, new, &state) else { return }
     if old.chunk != state.number || old.kind == .missing {
-      state.journal.append(JournalEntry(entity: entity, field: field, place: place, old: old))
+      state.journal.note(RecordChange(entity: entity, field: field, place: place), before: old)
     }
     slot.field = 0
     setBase(slot, entity, field, at: place)
@@ -384,86 +399,10 @@ extension RecordCache {
     guard var slot = combined(old, new, &state) ?? (own == nil ? old : nil) else { return }
     if new.kind == .pages { slot = logged(slot, own, new, &state) }
     if own?.chunk != state.number || own?.kind == .missing {
-      state.journal.append(JournalEntry(entity: entity, field: field, place: place, old: own))
+      state.journal.note(RecordChange(entity: entity, field: field, place: place), before: own)
     }
     slot.field = 0
     layers[state.layer].slots[key] = slot
-  }
-
-  private mutating func undo(_ state: borrowing WriteState) {
-    for entry in state.journal.elements(from: 0).reversed() { set(entry.old, entry, layer: state.layer) }
-    drop(state.number, wasKept: false)
-  }
-
-  private mutating func set(_ slot: Slot?, _ entry: JournalEntry, layer: Int) {
-    if layer < 0 {
-      setBase(slot ?? .missing, entry.entity, entry.field, at: entry.place)
-    } else {
-      layers[layer].slots[SlotKey(entry.entity, entry.field)] = slot
-    }
-  }
-
-  /// Ends a write: finds what changed, and keeps of the chunk what is needed.
-  mutating func finish(_ state: inout WriteState) -> [RecordChange] {
-    var changes: [RecordChange] = []
-    var used = 0
-    let isAlone = layers.isEmpty
-    overruled = []
-    for entry in state.journal.elements(from: 0) {
-      let field = RecordChange(entity: entry.entity, field: entry.field, place: entry.place)
-      touched?.append(field)
-      var now =
-        state.layer < 0
-        ? base(entry.entity, entry.field, at: entry.place)
-        : layers[state.layer].slots[SlotKey(entry.entity, entry.field)] ?? .missing
-      if isAlone, let old = entry.old, old.kind == .missing {
-        if !now.isUnanswered { changes.append(field) }
-      } else {
-        let isHidden = isHidden(entry.entity, entry.field, above: state.layer)
-        if !isHidden || altered != nil {
-          let old = entry.old ?? visible(entry.entity, entry.field, at: entry.place, upTo: state.layer - 1)
-          if !areEqual(old, now) {
-            noteAltered(field, at: state.layer)
-            if !isHidden { changes.append(field) }
-          }
-        }
-        if isHidden, !areEqual(answered(entry.entity, entry.field, at: entry.place), now) { overruled.append(field) }
-      }
-      used += size(of: now, in: state.number)
-      if now.chunk == state.number, !now.hasMemory {
-        // The number marked what the write has changed. It may be that of another chunk later.
-        now.chunk = 0
-        set(now, entry, layer: state.layer)
-      }
-    }
-    if used == 0 {
-      drop(state.number, wasKept: false)
-    } else if used * 4 < state.chunk.size {
-      repack(state)
-    } else {
-      keep(state.number)
-    }
-    return changes
-  }
-
-  /// Copies what is used of a large chunk to a small one.
-  private mutating func repack(_ state: borrowing WriteState) {
-    let (left, layer) = (state.number, state.layer)
-    let journal = state.journal.elements(from: 0)
-    let slots = journal.map { entry in
-      layer < 0
-        ? base(entry.entity, entry.field, at: entry.place)
-        : layers[layer].slots[SlotKey(entry.entity, entry.field)] ?? .missing
-    }
-    let isLeft = { (chunk: UInt32) in chunk == left }
-    let chunk = Chunk(count: slots.reduce(0) { $0 + movedBytes(of: $1, from: isLeft) })
-    let number = add(chunk)
-    var offset = 0
-    for (entry, slot) in zip(journal, slots) where isAnything(of: slot, in: isLeft) {
-      set(moved(slot, from: isLeft, to: number, chunk, at: &offset), entry, layer: state.layer)
-    }
-    keep(number)
-    drop(state.number, wasKept: false)
   }
 }
 
@@ -501,6 +440,18 @@ extension PreparedPlan {
       guard let start = text.baseAddress else { return false }
       return json.pass(start + Int(name.lowerBound), count: Int(name.upperBound &- name.lowerBound))
     }
+  }
+
+  /// Passes the name of a type, with its quotes, if the node has met it; returns the number of what is selected then, or -1.
+  @inline(__always)
+  func passType(of node: Int32, _ json: inout ResponseScanner) -> Int32 {
+    var number = nodes[Int(node)].firstTyped
+    while number >= 0 {
+      let name = typed[Int(number)].name
+      if passName(&json, (name.lowerBound - 1)..<(name.upperBound + 1)) { return number }
+      number = typed[Int(number)].next
+    }
+    return -1
   }
 
   /// Passes a key, which may have escapes, and white space behind it. Returns it with its quotes.

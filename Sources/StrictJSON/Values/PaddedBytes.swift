@@ -9,7 +9,7 @@ package final class PaddedBytes: @unchecked Sendable {
   package let count: Int
 
   /// The bytes after the last that may be read.
-  @inlinable package static var padding: Int { 32 }
+  package static var padding: Int { 32 }
 
   /// Makes a number of bytes, which are zero.
   package init(count: Int) {
