@@ -17,6 +17,7 @@ import Streams
 /// The clients that get a timeline: the SDK, and what one would write by hand.
 enum Client: String, CaseIterable, Sendable {
   case ours = "SDK, SocketTransport"
+  case byHand = "SDK, with a token in a field set by hand"
   case standard = "SDK, with tokens and the standard middlewares"
   case asyncHTTPClient = "async-http-client, JSONDecoder"
   case urlSession = "URLSession, JSONDecoder"
@@ -24,7 +25,8 @@ enum Client: String, CaseIterable, Sendable {
   /// A closure that gets one timeline.
   func makeSender(_ load: Load) throws -> @Sendable () async throws -> Void {
     switch self {
-    case .ours: try Self.ours(load, middlewares: [])
+    case .ours: try Self.ours(load)
+    case .byHand: try Self.ours(load, headers: ["Authorization": "Bearer \(Self.token)"])
     case .standard: try Self.ours(load, middlewares: Self.standardMiddlewares)
     case .asyncHTTPClient: Self.asyncHTTPClient(load)
     case .urlSession: try Self.urlSession(load)
@@ -32,20 +34,24 @@ enum Client: String, CaseIterable, Sendable {
   }
 
   /// As in a server: each request carries a token of 800 bytes.
-  private static var standardMiddlewares: [any HTTPMiddleware] {
-    let token = AccessToken(String(repeating: "abcdefgh", count: 100))
-    return .standard(tokens: InMemoryTokenProvider(token) { _ in .never() }, retries: 2)
+  static var standardMiddlewares: [any HTTPMiddleware] {
+    .standard(tokens: InMemoryTokenProvider(AccessToken(token)) { _ in .never() }, retries: 2)
   }
 
+  private static let token = String(repeating: "abcdefgh", count: 100)
+
   private static func ours(
-    _ load: Load, middlewares: [any HTTPMiddleware]
+    _ load: Load, headers: [String: String] = [:], middlewares: [any HTTPMiddleware] = []
   ) throws -> @Sendable () async throws -> Void {
     guard let url = URL(string: load.url) else { throw URLError(.badURL) }
+    var fields = HTTPHeaders.userAgent()
+    for (name, value) in headers { try fields.set(name, to: value) }
     var configuration = SocketTransport.Configuration()
     configuration.maximumConnectionsPerOrigin = max(load.width, 8)
     let session = GetMomentsByUserIDSession(
       client: try APIClient(
-        baseURL: url, transport: SocketTransport(configuration: configuration), middlewares: middlewares))
+        baseURL: url, transport: SocketTransport(configuration: configuration), defaultHeaders: fields,
+        middlewares: middlewares))
     return {
       let timeline = try await session.getMoments(userID: "0").value
       guard !timeline.moments.isEmpty else { throw URLError(.badServerResponse) }

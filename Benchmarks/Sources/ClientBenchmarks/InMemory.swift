@@ -28,10 +28,11 @@ struct InMemory {
   private let watch = Stopwatch()
 
   /// Without the stopwatch inside, everything but the freeing is one part.
-  init(size: Int, isWatchedInside: Bool) throws {
+  init(size: Int, isWatchedInside: Bool, middlewares: [any HTTPMiddleware] = []) throws {
     guard let url = URL(string: "http://127.0.0.1/graphql") else { throw URLError(.badURL) }
     let body = Data(Timeline.answer(of: size))
-    let client = try APIClient(baseURL: url, transport: Transport(body: body, watch: isWatchedInside ? watch : nil))
+    let client = try APIClient(
+      baseURL: url, transport: Transport(body: body, watch: isWatchedInside ? watch : nil), middlewares: middlewares)
     session = GetMomentsByUserIDSession(client: client)
     data = try Self.data(of: body)
   }

@@ -7,7 +7,8 @@ import Foundation
 ///     ClientBenchmarks server                is the server
 ///     ClientBenchmarks client NAME URL …     is a client, and prints what it measured
 ///     ClientBenchmarks memory SIZE           measures the SDK over the transport in memory, and prints that
-///     ClientBenchmarks own SIZE COUNT        only the SDK over the transport in memory, for a profile
+///     ClientBenchmarks own SIZE COUNT [N]    only the SDK over the transport in memory, for a profile, with the
+///                                            innermost N standard middlewares
 @main
 enum Main {
   static func main() async throws {
@@ -19,7 +20,9 @@ enum Main {
       let times = try InMemory.measure(size: Int(arguments[1]) ?? 2000)
       print(String(decoding: try JSONEncoder().encode(times), as: UTF8.self))
     case "own":
-      let way = try InMemory(size: Int(arguments[1]) ?? 2000, isWatchedInside: false)
+      let middlewares = Client.standardMiddlewares.suffix(arguments.count > 3 ? Int(arguments[3]) ?? 0 : 0)
+      let way = try InMemory(
+        size: Int(arguments[1]) ?? 2000, isWatchedInside: false, middlewares: Array(middlewares))
       _ = try way.run(Int(arguments[2]) ?? 100_000)
     default:
       let rounds = Int(arguments.first ?? "") ?? 5
