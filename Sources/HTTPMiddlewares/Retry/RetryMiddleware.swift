@@ -115,7 +115,7 @@ private final class RetriedRequest: Sendable {
           if let replaced = error as? Replaced { return replaced.delay }
           guard !progress.withLock({ $0.hasPassedOn }) else { return nil }
           return delay(after: attempt, RequestError(wrapping: error), asked: .zero)
-        }, scheduler: settings.scheduler)
+        }, on: settings.scheduler)
   }
 
   @Sendable private func attempt() -> Observable<HTTPResponsePart> {

@@ -16,17 +16,9 @@ extension Observable {
   ) -> Observable<Element> {
     Observable { sink in
       let attempt = Attempt()
-      let place = sink.lifetime.add(attempt)
-      @Sendable func goOn(after error: any Error) {
-        if sink.lifetime.isClosed { return }
-        do { try handler(error).start(sink) } catch { sink.endIfOpen(error) }
-      }
-      self.start(attempt, next: sink.next) { error in
-        guard let error else { return sink.end(nil) }
-        sink.lifetime.close(attempt, at: place)
-        if attempt.hasStarted(beforeFailing: error) { goOn(after: error) }
-      }
-      if let error = attempt.started() { goOn(after: error) }
+      let handling = Handling(attempt, at: sink.lifetime.add(attempt), handler, sink)
+      if !attempt.isClosed { self.start(Sink(next: sink.next, end: { handling.end($0) }, lifetime: attempt)) }
+      if let error = attempt.started() { handling.proceed(after: error) }
     }
   }
 
@@ -64,6 +56,12 @@ extension Observable {
   ///
   /// RxSwift's `retry(when:)` takes a stream of errors; a policy is a value that can be tested on its own.
   public func retry(when policy: RetryPolicy, scheduler: some Scheduler) -> Observable<Element> {
+    retry(when: policy, on: scheduler)
+  }
+
+  /// The same, for a scheduler of any type, so that the compiler can make it for the element's type.
+  @inlinable
+  package func retry(when policy: RetryPolicy, on scheduler: any Scheduler) -> Observable<Element> {
     Observable { sink in
       Retry(source: self, policy: policy, scheduler: scheduler, sink: sink).attempt(1)
     }
@@ -146,17 +144,53 @@ final class Attempt: Segment, @unchecked Sendable {
   }
 }
 
-/// The attempts of one subscription to `retry`.
-final class Retry<Element: Sendable>: Sendable {
-  private let source: Observable<Element>
-  private let policy: RetryPolicy
-  private let scheduler: any Scheduler
-  private let sink: Sink<Element>
-  private let attempts: Slot
-  /// If an attempt fails while it is being started, the loop that started it starts the next one.
-  private let loop: Serializer
+/// One subscription to `catch`: a closure that captures one object needs no memory of its own.
+@usableFromInline
+final class Handling<Element: Sendable>: Sendable {
+  @usableFromInline let attempt: Attempt
+  @usableFromInline let place: UInt
+  @usableFromInline let handler: @Sendable (any Error) throws -> Observable<Element>
+  @usableFromInline let sink: Sink<Element>
 
-  init(source: Observable<Element>, policy: RetryPolicy, scheduler: any Scheduler, sink: Sink<Element>) {
+  @inlinable init(
+    _ attempt: Attempt, at place: UInt, _ handler: @escaping @Sendable (any Error) throws -> Observable<Element>,
+    _ sink: Sink<Element>
+  ) {
+    self.attempt = attempt
+    self.place = place
+    self.handler = handler
+    self.sink = sink
+  }
+
+  @inlinable func end(_ error: (any Error)?) {
+    guard attempt.claim() else { return }
+    if let error {
+      sink.lifetime.close(attempt, at: place)
+      if attempt.hasStarted(beforeFailing: error) { proceed(after: error) }
+    } else {
+      sink.end(nil)
+    }
+    attempt.close()
+  }
+
+  @inlinable func proceed(after error: any Error) {
+    if sink.lifetime.isClosed { return }
+    do { try handler(error).start(sink) } catch { sink.endIfOpen(error) }
+  }
+}
+
+/// The attempts of one subscription to `retry`.
+@usableFromInline
+final class Retry<Element: Sendable>: Sendable {
+  @usableFromInline let source: Observable<Element>
+  @usableFromInline let policy: RetryPolicy
+  @usableFromInline let scheduler: any Scheduler
+  @usableFromInline let sink: Sink<Element>
+  @usableFromInline let attempts: Slot
+  /// If an attempt fails while it is being started, the loop that started it starts the next one.
+  @usableFromInline let loop: Serializer
+
+  @inlinable init(source: Observable<Element>, policy: RetryPolicy, scheduler: any Scheduler, sink: Sink<Element>) {
     self.source = source
     self.policy = policy
     self.scheduler = scheduler
@@ -165,9 +199,9 @@ final class Retry<Element: Sendable>: Sendable {
     loop = sink.serializer()
   }
 
-  func attempt(_ number: Int) { loop.send(number) { self.start($0) } }
+  @inlinable func attempt(_ number: Int) { loop.send(number) { self.start($0) } }
 
-  private func start(_ number: Int) {
+  @inlinable func start(_ number: Int) {
     let attempt = attempts.child()
     source.start(attempt, next: sink.next) { [self] error in
       guard let error, let delay = policy.delay(number, error) else { return sink.end(error) }

@@ -63,18 +63,10 @@ extension Observable {
     finishing finish: @escaping @Sendable (inout State, _ emit: (Result) -> Void) throws -> Void
   ) -> Observable<Result> {
     Observable<Result> { sink in
-      let state = Cell(seed)
-      let emit: @Sendable (Result) -> Void = { if !sink.lifetime.isClosed { sink.next($0) } }
+      let transformation = Transformation(seed, step, finish, sink)
       self.start(
         Sink(
-          next: { element in
-            do { try step(&state.value, element, emit) } catch { sink.end(error) }
-          },
-          end: { error in
-            if let error { return sink.end(error) }
-            do { try finish(&state.value, emit) } catch { return sink.end(error) }
-            sink.endIfOpen()
-          }, lifetime: sink.lifetime))
+          next: { transformation.next($0) }, end: { transformation.end($0) }, lifetime: sink.lifetime))
     }
   }
 
@@ -106,5 +98,41 @@ extension Observable {
   @inlinable
   public func distinctUntilChanged() -> Observable<Element> where Element: Equatable {
     distinctUntilChanged { $0 == $1 }
+  }
+}
+
+/// One subscription to `transform`: a closure that captures one object needs no memory of its own.
+///
+/// `@unchecked Sendable`, and without exclusivity checks: `state` is touched only inside one segment's events, which its
+/// source sends one at a time.
+@usableFromInline
+final class Transformation<State: Sendable, Element: Sendable, Result: Sendable>: @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var state: State
+  @usableFromInline let step: @Sendable (inout State, Element, (Result) -> Void) throws -> Void
+  @usableFromInline let finish: @Sendable (inout State, (Result) -> Void) throws -> Void
+  @usableFromInline let sink: Sink<Result>
+
+  @inlinable init(
+    _ state: State, _ step: @escaping @Sendable (inout State, Element, (Result) -> Void) throws -> Void,
+    _ finish: @escaping @Sendable (inout State, (Result) -> Void) throws -> Void, _ sink: Sink<Result>
+  ) {
+    self.state = state
+    self.step = step
+    self.finish = finish
+    self.sink = sink
+  }
+
+  @inlinable func next(_ element: Element) {
+    do { try step(&state, element) { self.emit($0) } } catch { sink.end(error) }
+  }
+
+  @inlinable func end(_ error: (any Error)?) {
+    if let error { return sink.end(error) }
+    do { try finish(&state) { self.emit($0) } } catch { return sink.end(error) }
+    sink.endIfOpen()
+  }
+
+  @inlinable func emit(_ result: Result) {
+    if !sink.lifetime.isClosed { sink.next(result) }
   }
 }

@@ -129,23 +129,15 @@ extension Observable {
   ///
   ///     source         ──1──2──────────3──|
   ///     deadline(…)    ──1──2─────x
+  @inlinable
   package func deadline(
-    _ dueTime: Duration, scheduler: some Scheduler,
+    _ dueTime: Duration, scheduler: any Scheduler,
     unless isEnough: @escaping @Sendable (Element) -> Bool = { _ in false }, error: @escaping @Sendable () -> any Error
   ) -> Observable<Element> {
     Observable { sink in
-      let serializer = sink.serializer()
-      let isLifted = Cell(false)
-      let timer = scheduler.schedule(after: dueTime) {
-        serializer.send(()) { if !isLifted.value { sink.end(error()) } }
-      }
-      sink.lifetime.insert(timer)
-      self.start(
-        sink.segment(),
-        next: serializer.serializing { element in
-          if isEnough(element) { isLifted.value = true }
-          sink.next(element)
-        }, end: serializer.serializing(sink.end))
+      let deadline = Deadline(sink, unless: isEnough, error: error)
+      sink.lifetime.insert(scheduler.schedule(after: dueTime) { deadline.pass() })
+      self.start(sink.segment(), next: { deadline.next($0) }, end: { deadline.end($0) })
     }
   }
 
@@ -156,5 +148,42 @@ extension Observable {
     end: @escaping @Sendable ((any Error)?) -> Void
   ) {
     start(sink.segment(), next: timer.serializing(next), end: timer.serializing(end))
+  }
+}
+
+/// One subscription to `deadline`: a closure that captures one object needs no memory of its own.
+///
+/// `@unchecked Sendable`, and without exclusivity checks: `isLifted` is touched only inside the serializer.
+@usableFromInline
+final class Deadline<Element: Sendable>: @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var isLifted = false
+  @usableFromInline let serializer: Serializer
+  @usableFromInline let sink: Sink<Element>
+  @usableFromInline let isEnough: @Sendable (Element) -> Bool
+  @usableFromInline let error: @Sendable () -> any Error
+
+  @inlinable init(
+    _ sink: Sink<Element>, unless isEnough: @escaping @Sendable (Element) -> Bool,
+    error: @escaping @Sendable () -> any Error
+  ) {
+    serializer = sink.serializer()
+    self.sink = sink
+    self.isEnough = isEnough
+    self.error = error
+  }
+
+  @inlinable func pass() {
+    serializer.send(()) { if !self.isLifted { self.sink.end(self.error()) } }
+  }
+
+  @inlinable func next(_ element: Element) {
+    serializer.send(element) { element in
+      if self.isEnough(element) { self.isLifted = true }
+      self.sink.next(element)
+    }
+  }
+
+  @inlinable func end(_ error: (any Error)?) {
+    serializer.send(error) { self.sink.end($0) }
   }
 }
