@@ -60,6 +60,11 @@ package struct LRUCache<Key: Hashable, Value> {
   /// The place of a key's value, until the next write or removal.
   @inlinable package func place(of key: Key) -> Int? { places[key] }
 
+  /// The place of the most recently used value, if it is of this key, which is compared and not hashed.
+  @inlinable package func newestPlace(of key: Key) -> Int? {
+    newest != Self.none && nodes[newest].key == key ? newest : nil
+  }
+
   @inlinable package func value(at place: Int) -> Value? { nodes[place].value }
 
   /// Counts a hit of the value at a place, and makes it the most recently used.

@@ -26,6 +26,20 @@ import Testing
     #expect(cache.statistics.cost == 0)
   }
 
+  @Test func `the newest value is found without hashing, and only by its own key`() throws {
+    var cache = LRUCache<String, Int>(countLimit: 3, costLimit: .max)
+    #expect(cache.newestPlace(of: "a") == nil)
+    _ = cache.write(1, for: "a", cost: 0)
+    _ = cache.write(2, for: "b", cost: 0)
+    #expect(cache.newestPlace(of: "a") == nil)
+    #expect(cache.newestPlace(of: "b") == cache.place(of: "b"))
+    cache.use(at: try #require(cache.place(of: "a")))
+    #expect(cache.newestPlace(of: "a") == cache.place(of: "a"))
+    _ = cache.remove("a")
+    #expect(cache.newestPlace(of: "a") == nil)
+    #expect(cache.newestPlace(of: "b") == cache.place(of: "b"))
+  }
+
   @Test func `hits, misses and evictions are counted`() {
     var cache = LRUCache<Int, Int>(countLimit: 3, costLimit: .max)
     for key in 0..<5 { _ = cache.write(key, for: key, cost: 1) }
