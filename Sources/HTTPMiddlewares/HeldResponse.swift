@@ -22,14 +22,14 @@ extension Observable where Element == HTTPResponsePart {
         if response.body.isEmpty { response.body = piece } else { response.body.append(piece) }
         guard response.body.count > limit else { return held = response }
         if let error = refusal(response, false) { throw error }
-        response.parts.forEach(emit)
+        response.forEachPart(emit)
       case .trailers(let fields):
         if held == nil { emit(part) } else { held?.trailers = fields }
       }
     } finishing: { held, emit in
       guard let response = held.take() else { return }
       if let error = refusal(response, true) { throw error }
-      response.parts.forEach(emit)
+      response.forEachPart(emit)
     }
   }
 }

@@ -34,5 +34,11 @@ extension Data {
 
   /// Whether this is a GraphQL response that begins with data, as most do: whatever errors follow, there is data. False
   /// says nothing.
-  var beginsWithData: Bool { starts(with: #"{"data":{"#.utf8) }
+  var beginsWithData: Bool {
+    let start: StaticString = #"{"data":{"#
+    return count >= start.utf8CodeUnitCount
+      && withUnsafeBytes { bytes in
+        bytes.baseAddress.map { memcmp($0, start.utf8Start, start.utf8CodeUnitCount) == 0 } ?? false
+      }
+  }
 }

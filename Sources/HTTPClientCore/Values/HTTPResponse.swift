@@ -73,11 +73,21 @@ extension HTTPResponseHead {
   /// Whether the body is a JSON document, by its media type: `application/json`, `text/json`, or a type with the suffix
   /// `+json` (RFC 6839, section 3.1). Lines or sequences of documents are not.
   package var isJSON: Bool {
-    mediaType.map { $0 == "application/json" || $0 == "text/json" || $0.hasSuffix("+json") } ?? false
+    isPlainJSON || mediaType.map { $0 == "application/json" || $0 == "text/json" || $0.hasSuffix("+json") } ?? false
+  }
+
+  /// Whether the type is written as most servers of JSON do. Several middlewares ask for each response, and to take the
+  /// value apart takes far longer.
+  private var isPlainJSON: Bool {
+    guard let index = headers.firstIndex(of: "Content-Type", from: 0) else { return false }
+    let value = headers[index].value
+    return value == "application/json" || value == "application/json; charset=utf-8"
   }
 
   /// Whether the media type is one of a response that is read as it arrives, and may never end.
-  package var isEndless: Bool { mediaType.map { $0 == "text/event-stream" || $0.hasPrefix("multipart/") } ?? false }
+  package var isEndless: Bool {
+    !isPlainJSON && mediaType.map { $0 == "text/event-stream" || $0.hasPrefix("multipart/") } ?? false
+  }
 }
 
 extension UInt8 {
@@ -147,6 +157,13 @@ extension HTTPResponse {
     var parts: [HTTPResponsePart] = body.isEmpty ? [.head(head)] : [.head(head), .body(body)]
     if !trailers.isEmpty { parts.append(.trailers(trailers)) }
     return parts
+  }
+
+  /// Calls a closure with each of the parts.
+  package func forEachPart(_ body: (HTTPResponsePart) -> Void) {
+    body(.head(head))
+    if !self.body.isEmpty { body(.body(self.body)) }
+    if !trailers.isEmpty { body(.trailers(trailers)) }
   }
 }
 
