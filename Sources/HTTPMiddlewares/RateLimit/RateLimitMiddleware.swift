@@ -73,7 +73,7 @@ public struct RateLimitMiddleware: HTTPMiddleware {
       var request = request
       let entry = request.entered()
       budget.count(request, entry)
-      return LimitedRequest(request, entry, state(for: request), by: self, next).attempt(1)
+      return LimitedRequest(request, entry, state(for: request), by: self, next).firstAttempt
     }
   }
 
@@ -120,9 +120,11 @@ private final class LimitedRequest: Sendable {
     start = settings.scheduler.now
   }
 
-  /// Sends the request when the limit allows it.
-  func attempt(_ number: Int) -> Observable<HTTPResponsePart> {
-    let time = settings.scheduler.now
+  var firstAttempt: Observable<HTTPResponsePart> { attempt(1, at: start) }
+
+  /// Sends the request when the limit allows it; `now` is the scheduler's time.
+  func attempt(_ number: Int, at now: Duration? = nil) -> Observable<HTTPResponsePart> {
+    let time = now ?? settings.scheduler.now
     let wait = state.withLock { state in
       let wait = state.wait(of: request, at: time)
       if wait == .zero { state.recordSent(request) }
@@ -135,8 +137,9 @@ private final class LimitedRequest: Sendable {
         return attempt(number)
       }
     }
+    // The first attempt, unless it had to wait, begins as the request comes.
     var sent = request
-    sent.timeouts = request.timeouts.after(time - start)
+    if time > start { sent.timeouts = request.timeouts.after(time - start) }
     return next(sent)
       .held { [self] head in
         if settings.signal.isPossible(head) { return true }
