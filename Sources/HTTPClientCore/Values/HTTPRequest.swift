@@ -3,7 +3,9 @@ public import SystemBase
 /// A request that a transport can send as it is.
 public struct HTTPRequest: Sendable {
   /// The method.
-  public internal(set) var method: HTTPMethod
+  public var method: HTTPMethod {
+    @inlinable _read { yield message.value.method }
+  }
 
   /// The address: an absolute `http` or `https` URL with a host.
   public var url: URL { target.url }
@@ -12,26 +14,41 @@ public struct HTTPRequest: Sendable {
   public var requestTarget: String { target.path }
 
   /// The parts of the URL.
-  package internal(set) var target: HTTPTarget
+  package internal(set) var target: HTTPTarget {
+    @inlinable _read { yield message.value.target }
+    _modify { yield &message.value.target }
+  }
 
   /// The header fields. The transport adds those that frame the message, `Host` and `Content-Length`.
-  public var headers: HTTPHeaders
+  public var headers: HTTPHeaders {
+    @inlinable _read { yield message.value.headers }
+    @inlinable _modify { yield &message.value.headers }
+  }
 
   /// The whole body, if there is one.
-  public var body: Data?
+  public var body: Data? {
+    @inlinable _read { yield message.value.body }
+    @inlinable _modify { yield &message.value.body }
+  }
 
   /// The body in the place of ``body``, if it is not to be in memory as a whole. Not every transport can send it: one that
   /// cannot fails with `invalidRequest`. While it is sent, the default total deadline does not count.
   public var upload: HTTPUpload? {
-    get { carried.value.upload }
-    set { carried.value.upload = newValue }
+    get { message.value.carried.value.upload }
+    set { message.value.carried.value.upload = newValue }
   }
 
   /// The deadlines.
-  public var timeouts: HTTPTimeouts
+  public var timeouts: HTTPTimeouts {
+    @inlinable _read { yield message.value.timeouts }
+    @inlinable _modify { yield &message.value.timeouts }
+  }
 
   /// The name of the operation that this request carries, for errors, logs and metrics.
-  public var operationName: String?
+  public var operationName: String? {
+    @inlinable _read { yield message.value.operationName }
+    @inlinable _modify { yield &message.value.operationName }
+  }
 
   /// Whether it may be sent again although the first attempt may have been carried out: unless set, if its method
   /// ``HTTPMethod/isSafe``.
@@ -39,14 +56,15 @@ public struct HTTPRequest: Sendable {
   /// `PUT` and `DELETE` are idempotent, too (RFC 9110, section 9.2.2), but a repetition may undo what somebody else has
   /// done in between, or report that there is nothing to delete; so they have to be declared, as does a `POST`.
   public var isReplayable: Bool {
-    get { declaredReplayable ?? method.isSafe }
-    set { declaredReplayable = newValue }
+    get { message.value.declaredReplayable ?? method.isSafe }
+    set { message.value.declaredReplayable = newValue }
   }
 
-  private var declaredReplayable: Bool?
-
   /// What the operation does, for logs, metrics and traces; `nil` for a request that is not GraphQL's.
-  public var operationType: OperationType?
+  public var operationType: OperationType? {
+    @inlinable _read { yield message.value.operationType }
+    @inlinable _modify { yield &message.value.operationType }
+  }
 
   /// What an operation of GraphQL does.
   public enum OperationType: String, Sendable {
@@ -56,38 +74,50 @@ public struct HTTPRequest: Sendable {
   /// Whether its response is of use only once it is complete, so that a middleware may hold it back and, if it is cut
   /// off, request it again. `nil`, the default, means: if it is JSON. Set it to `false` to read JSON as it arrives, and
   /// to `true` to have other responses asked for again, too.
-  public var readsWholeResponse: Bool?
+  public var readsWholeResponse: Bool? {
+    @inlinable _read { yield message.value.readsWholeResponse }
+    @inlinable _modify { yield &message.value.readsWholeResponse }
+  }
 
   /// Whether the response goes into a file, which may take long.
-  package var isDownload = false
+  package var isDownload: Bool {
+    @inlinable _read { yield message.value.isDownload }
+    @inlinable _modify { yield &message.value.isDownload }
+  }
 
   /// Whether its response is read for long, as that of an event stream or a subscription's multipart is: it does not use up
   /// the places of requests, see `SocketTransport.Configuration.maximumStreamsPerOrigin`.
-  package var isStream = false
+  package var isStream: Bool {
+    @inlinable _read { yield message.value.isStream }
+    @inlinable _modify { yield &message.value.isStream }
+  }
 
   /// Whether it changes nothing although its method may, as a query or a subscription of GraphQL by `POST`.
-  package var onlyReads = false
+  package var onlyReads: Bool {
+    @inlinable _read { yield message.value.onlyReads }
+    @inlinable _modify { yield &message.value.onlyReads }
+  }
 
   /// Called by the transport when the request has its connection; `isReused` says whether that has carried a request
   /// before. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)? {
-    get { carried.value.onConnected }
-    set { carried.value.onConnected = newValue }
+    get { message.value.carried.value.onConnected }
+    set { message.value.carried.value.onConnected = newValue }
   }
 
   /// Called with the head of each interim response (RFC 9110, section 15.2), such as 103 with early hints, before the
   /// parts of the final one; `nil` by default, which costs nothing. Several calls may overlap. Only `SocketTransport`
   /// calls it. A response with status 101 is an error.
   public var onInterimResponse: (@Sendable (HTTPResponseHead) -> Void)? {
-    get { carried.value.onInterimResponse }
-    set { carried.value.onInterimResponse = newValue }
+    get { message.value.carried.value.onInterimResponse }
+    set { message.value.carried.value.onInterimResponse = newValue }
   }
 
   /// Called with the progress of the exchange: one call at a time, on a queue of the transport's. Progress during a
   /// call is reported by the next one. A middleware is a good place to set it.
   public var onProgress: (@Sendable (HTTPProgress) -> Void)? {
-    get { carried.value.onProgress }
-    set { carried.value.onProgress = newValue }
+    get { message.value.carried.value.onProgress }
+    set { message.value.carried.value.onProgress = newValue }
   }
 
   /// Called for each attempt of a request that an observer follows, before ``RequestEvent/attemptStarted(_:)``, with its
@@ -97,15 +127,38 @@ public struct HTTPRequest: Sendable {
   /// ``RequestObserver/begin(_:)``. Calls may overlap, since a slow request may be sent a second time in parallel; it
   /// must not block.
   public var onAttempt: (@Sendable (_ number: Int, _ request: inout HTTPRequest) -> Void)? {
-    get { carried.value.onAttempt }
-    set { carried.value.onAttempt = newValue }
+    get { message.value.carried.value.onAttempt }
+    set { message.value.carried.value.onAttempt = newValue }
   }
 
   /// What it carries for middlewares and transports.
   package var context: RequestContext {
-    @inlinable _read { yield carried.value.context }
-    @inlinable _modify { yield &carried.value.context }
+    @inlinable _read { yield message.value.carried.value.context }
+    @inlinable _modify { yield &message.value.carried.value.context }
   }
+
+  /// The message, and what the client knows of it.
+  @usableFromInline
+  struct Message: Sendable {
+    @usableFromInline var method: HTTPMethod
+    @usableFromInline var target: HTTPTarget
+    @usableFromInline var headers: HTTPHeaders
+    @usableFromInline var body: Data?
+    @usableFromInline var timeouts: HTTPTimeouts
+    @usableFromInline var operationName: String?
+    @usableFromInline var declaredReplayable: Bool?
+    @usableFromInline var operationType: OperationType?
+    @usableFromInline var readsWholeResponse: Bool?
+    @usableFromInline var isDownload = false
+    @usableFromInline var isStream = false
+    @usableFromInline var onlyReads = false
+
+    /// Behind a reference of its own: most middlewares pass it on as it is.
+    @usableFromInline var carried = Carried.nothing
+  }
+
+  /// Behind one reference, since a request is copied at each step of its way.
+  @usableFromInline var message: CopyOnWrite<Message>
 
   /// What most requests leave empty, and most middlewares pass on as it is.
   @usableFromInline
@@ -116,12 +169,9 @@ public struct HTTPRequest: Sendable {
     var onInterimResponse: (@Sendable (HTTPResponseHead) -> Void)?
     var onProgress: (@Sendable (HTTPProgress) -> Void)?
     var onAttempt: (@Sendable (Int, inout HTTPRequest) -> Void)?
+
+    fileprivate static let nothing = CopyOnWrite(Carried())
   }
-
-  /// Behind one reference, since a request is copied at each step of its way.
-  @usableFromInline var carried = Self.nothing
-
-  private static let nothing = CopyOnWrite(Carried())
 
   /// Makes a request.
   ///
@@ -142,13 +192,10 @@ public struct HTTPRequest: Sendable {
     method: HTTPMethod, target: HTTPTarget, headers: HTTPHeaders, body: Data?, timeouts: HTTPTimeouts,
     operationName: String?, isReplayable: Bool?
   ) {
-    self.target = target
-    self.method = method
-    self.headers = headers
-    self.body = body
-    self.timeouts = timeouts
-    self.operationName = operationName
-    declaredReplayable = isReplayable
+    message = CopyOnWrite(
+      Message(
+        method: method, target: target, headers: headers, body: body, timeouts: timeouts, operationName: operationName,
+        declaredReplayable: isReplayable))
   }
 }
 
@@ -161,7 +208,7 @@ extension HTTPRequest {
   public func to(_ url: URL, method: HTTPMethod? = nil) throws(RequestError) -> HTTPRequest {
     var request = self
     request.target = try HTTPTarget(url)
-    request.method = method ?? self.method
+    request.message.value.method = method ?? self.method
     return request
   }
 

@@ -1,6 +1,7 @@
 public import SystemBase
 
 /// The destination of a request: its URL, parsed once into the parts that connections and messages need.
+@usableFromInline
 package final class HTTPTarget: Sendable {
   /// The URL that this was made from, and what was added to its query: that is parsed only where somebody asks for it,
   /// since parsing a URL takes longer than all the rest of a request.

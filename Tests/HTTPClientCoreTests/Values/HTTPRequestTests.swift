@@ -27,6 +27,24 @@ import Testing
     #expect(timeouts == HTTPTimeouts(connect: .seconds(10), idle: .seconds(30), total: .seconds(60)))
   }
 
+  @Test func `a change of a copy leaves the request as it is`() throws {
+    let request = try HTTPRequest(method: .get, url: url("http://h"), headers: ["A": "1"], body: Data("b".utf8))
+    var copy = request
+    try copy.headers.set("A", to: "2")
+    copy.body = nil
+    copy.timeouts.total = .seconds(1)
+    copy.operationName = "Copy"
+    copy.onProgress = { _ in }
+    #expect(request.headers["A"] == "1")
+    #expect(request.body == Data("b".utf8))
+    #expect(request.timeouts == HTTPTimeouts())
+    #expect(request.operationName == nil)
+    #expect(request.onProgress == nil)
+    #expect(copy.headers["A"] == "2")
+    #expect(copy.timeouts.total == .seconds(1))
+    #expect(copy.onProgress != nil)
+  }
+
   @Test func `a request with another URL keeps everything else`() throws {
     let first = try request(headers: ["X-A": "a"], body: Data("b".utf8), operationName: "getUser")
     let second = try first.to(url("https://h.example:8443/x?y"))
