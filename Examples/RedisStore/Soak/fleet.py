@@ -18,6 +18,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,10 @@ MEMBERS = 8
 # Never restarted, so that what grows in them is seen.
 LASTING = 2
 ACCOUNTS = [f"a{number}" for number in range(6)]
+# What a member has to show of each account.
+SHOWN = [f"n{number} {how}" for number in range(8) for how in ("read", "record")] + [
+    f"{what} by a watcher" for what in ("n0 polled", "n1 watched", "n2 record")
+]
 # What a member may take to end, when asked to: an operation may take 12 seconds.
 END_LIMIT = 20
 # How long after the last write all have to show the same.
@@ -39,8 +44,23 @@ DESCRIPTOR_GROWTH = 16
 DESCRIPTOR_LIMIT = 128
 
 
+def differences(shown: dict[str, str] | None, notes: dict[str, str]) -> list[str]:
+    """What a member shows otherwise than the origin, or does not show; notes that the origin does not know are empty."""
+    if shown is None:
+        return ["nothing"]
+    names = [f"{account}/{what}" for account in ACCOUNTS for what in SHOWN]
+    wanted = {name: notes.get(name.split()[0], "") for name in names}
+    return [
+        f"{what}: {repr(shown[what]) if what in shown else 'nothing'} instead of {value!r}"
+        for what, value in wanted.items()
+        if shown.get(what) != value
+    ]
+
+
 class Fleet:
-    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
+    """The processes, each of which ends with `ends`, from the moment that it is started."""
+
+    def __init__(self, arguments: argparse.Namespace, folder: Path, ends: ExitStack) -> None:
         self.arguments = arguments
         self.folder = folder
         self.random = random.Random(arguments.seed)
@@ -48,17 +68,26 @@ class Fleet:
         self.is_over = threading.Event()
         log = folder / "errors.log"
         self.origin = Service(log, HERE / "origin.py")
+        ends.callback(self.origin.stop)
         peers = HERE.parents[2] / "Tests" / "Soak" / "Peers"
         self.proxy = Service(
             log, peers / "proxy.py", "--upstream", self.origin.port, "--rate", 0.05, "--seed", arguments.seed
         )
+        ends.callback(self.proxy.stop)
         self.gateway = Gateway(folder, self.origin.port, self.proxy.port)
+        ends.callback(self.gateway.stop)
         self.relay = Service(
             log, peers / "relay.py", "--upstream", self.gateway.port, "--rate", 0.3, "--seed", arguments.seed
         )
+        ends.callback(self.relay.stop)
         self.redis = Redis()
+        ends.callback(self.redis.stop)
         self.members: list[Member] = []
+        ends.callback(lambda: [member.kill() for member in self.members])
         self.starts = 0
+        self.threads: list[threading.Thread] = []
+        # First, since they start processes, too.
+        ends.callback(self.end_troubles)
 
     def start(self, number: int) -> Member:
         self.starts += 1
@@ -74,15 +103,13 @@ class Fleet:
         return member
 
     def run(self) -> bool:
-        self.members = [self.start(number) for number in range(MEMBERS)]
-        troubles = [self.sample, self.restart, self.lock_accounts, self.reload, self.cut_redis]
-        threads = [threading.Thread(target=self.keep, args=(trouble,), daemon=True) for trouble in troubles]
-        for thread in threads:
-            thread.start()
+        for number in range(MEMBERS):
+            self.members.append(self.start(number))
+        for trouble in (self.sample, self.restart, self.lock_accounts, self.reload, self.cut_redis):
+            self.threads.append(threading.Thread(target=self.keep, args=(trouble,), daemon=True))
+            self.threads[-1].start()
         time.sleep(self.arguments.seconds)
-        self.is_over.set()
-        for thread in threads:
-            thread.join()
+        self.end_troubles()
         # What came to the origin by the load, of which the processes say how much they did.
         seconds = self.state()["seconds"]
         settled = self.settle()
@@ -91,6 +118,11 @@ class Fleet:
             if (code := member.terminate(END_LIMIT)) != 0:
                 self.record.violate(f"member {member.number} ended with {code}")
         return self.conclude(seconds, writes, settled)
+
+    def end_troubles(self) -> None:
+        self.is_over.set()
+        for thread in self.threads:
+            thread.join()
 
     def keep(self, trouble: Callable[[], None]) -> None:
         """Run one of the methods that make trouble until the run is over."""
@@ -112,11 +144,14 @@ class Fleet:
         """End one process after the other, and start it again."""
         turn = 0
         while not self.is_over.wait(self.random.uniform(1, 4)):
-            number = LASTING + turn % (MEMBERS - LASTING)
+            # Each is killed in one round, and asked to end in the next.
+            round, place = divmod(turn, MEMBERS - LASTING)
+            number = LASTING + place
             member = self.members[number]
-            if turn % 2:
+            if (turn + round) % 2:
                 self.record.note(f"kill {number}")
-                member.kill()
+                if (code := member.kill()) is not None:
+                    self.record.violate(f"member {number} ended by itself with {code}")
             else:
                 self.record.note(f"end {number}")
                 if (code := member.terminate(END_LIMIT)) != 0:
@@ -168,18 +203,12 @@ class Fleet:
         while time.monotonic() - began < SETTLE_LIMIT:
             for member in self.members:
                 member.send("show")
-            expected = {name: last for name, (_, last) in self.state()["notes"].items()}
-            wrong = []
-            for member in self.members:
-                shown = member.wait("show", 30)
-                if shown is None:
-                    wrong.append(f"member {member.number} shows nothing")
-                    continue
-                wrong += [
-                    f"member {member.number}, {what}: {value!r} instead of {expected.get(what.split()[0])!r}"
-                    for what, value in shown.items()
-                    if value != expected.get(what.split()[0])
-                ]
+            notes = {name: last for name, (_, last) in self.state()["notes"].items()}
+            wrong = [
+                f"member {member.number}, {line}"
+                for member in self.members
+                for line in differences(member.wait("show", 30), notes)
+            ]
             if not wrong:
                 return time.monotonic() - began
             time.sleep(0.1)
@@ -196,6 +225,7 @@ class Fleet:
         queries = sum(second.get("query", 0) for second in seconds.values())
         received = sum(sum(second.values()) for second in seconds.values())
         growth = {number: record.growth(number) for number in range(LASTING)}
+        is_sampled = all(any(sample[1] and sample[2] for sample in record.usage.get(n, [])) for n in range(LASTING))
         largest = {
             place: max((sample[place] or 0 for samples in record.usage.values() for sample in samples), default=0)
             for place in (1, 2)
@@ -229,6 +259,7 @@ class Fleet:
             ("processes were ended and killed", kills > 0 and self.starts > MEMBERS + kills),
             ("connections were harmed", len([kind for kind in harmed if kind != "none"]) > 2),
             ("requests were spoiled", len([kind for kind in spoiled if kind != "none"]) > 2),
+            ("memory and descriptors were looked at", is_sampled),
             *(
                 (f"memory of member {number} is flat ({memory} KiB more)", memory < MEMORY_GROWTH)
                 for number, (memory, _) in growth.items()
@@ -239,7 +270,7 @@ class Fleet:
             ),
             (
                 f"accounts that were closed are released ({record.accounts} at most)",
-                record.accounts <= 2 * len(ACCOUNTS),
+                0 < record.accounts <= 2 * len(ACCOUNTS),
             ),
             (f"no process had more than {MEMORY_LIMIT >> 10} MiB", largest[1] <= MEMORY_LIMIT),
             (f"no process had more than {DESCRIPTOR_LIMIT} descriptors", largest[2] <= DESCRIPTOR_LIMIT),
@@ -263,17 +294,6 @@ class Fleet:
             )
         return all(is_true for _, is_true in checks)
 
-    def stop(self) -> None:
-        for member in self.members:
-            if member.process.poll() is None:
-                member.kill()
-        self.redis.stop()
-        self.gateway.stop()
-        self.origin.stop()
-        for service in (self.relay, self.proxy):
-            if service.process.poll() is None:
-                service.stop()
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Keeps a fleet of eight processes under load, amid troubles.")
@@ -286,15 +306,15 @@ def main() -> None:
     # So that what was started is stopped then, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = Path(tempfile.mkdtemp(prefix="fleet-"))
-    fleet = Fleet(arguments, folder)
+    is_right = False
     try:
-        is_right = fleet.run()
+        with ExitStack() as ends:
+            is_right = Fleet(arguments, folder, ends).run()
     finally:
-        fleet.stop()
-    if is_right:
-        shutil.rmtree(folder, ignore_errors=True)
-    else:
-        print(f"What the processes wrote is in {folder}")
+        if is_right:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            print(f"What the processes wrote is in {folder}")
     sys.exit(0 if is_right else 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -35,6 +37,50 @@ def wait_for_port(port: int, seconds: float = 10) -> None:
         time.sleep(0.02)
 
 
+class Kept:
+    """A program that does not mind its input, kept by a shell: once this process has gone, also by SIGKILL, it is ended.
+
+    The shell is in a group of its own, where no terminal and no `timeout` reaches it before what it keeps.
+    """
+
+    SCRIPT = """
+    last=$1
+    shift
+    "$@" </dev/null &
+    while read -r signal; do kill -s "$signal" $!; done
+    kill -s "$last" $!
+    { wait $!; } 2>/dev/null
+    """
+
+    def __init__(self, last: str, *command: str) -> None:
+        path = os.environ.get("PATH", "") + ":/usr/sbin"
+        # Else the shell alone would know that there is no such program.
+        if not shutil.which(command[0], path=path):
+            raise FileNotFoundError(f"{command[0]} is not installed")
+        self.process = subprocess.Popen(
+            ["/bin/sh", "-c", self.SCRIPT, "sh", last, *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "PATH": path},
+            start_new_session=True,
+            text=True,
+        )
+
+    def send(self, signal: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(signal + "\n")
+        self.process.stdin.flush()
+
+    def stop(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
 class Service:
     """A Python program that prints its port first, and its counts, if it has any, when its input closes."""
 
@@ -48,15 +94,19 @@ class Service:
                 text=True,
             )
         assert self.process.stdout
+        self.counts: dict[str, int] = {}
         self.port = int(json.loads(self.process.stdout.readline())["port"])
 
     def stop(self) -> dict[str, int]:
-        try:
-            text, _ = self.process.communicate("", timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return {}
-        return json.loads(text) if text.strip() else {}
+        """End the program, if it has not ended; what it has counted."""
+        if self.process.poll() is None:
+            try:
+                text, _ = self.process.communicate("", timeout=10)
+                self.counts = json.loads(text) if text.strip() else {}
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        return self.counts
 
 
 class Redis:
@@ -67,19 +117,20 @@ class Redis:
         self.start()
 
     def start(self) -> None:
-        self.process = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
-            stdout=subprocess.DEVNULL,
-        )
-        wait_for_port(self.port)
+        options = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self.kept = Kept("KILL", "redis-server", "--port", str(self.port), *options)
+        try:
+            wait_for_port(self.port)
+        except BaseException:
+            self.stop()
+            raise
 
     def command(self, *words: str) -> str:
         client = ["redis-cli", "-p", str(self.port), *words]
         return subprocess.run(client, capture_output=True, text=True, check=False).stdout
 
     def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        self.kept.stop()
 
 
 class Gateway:
@@ -90,11 +141,12 @@ class Gateway:
         self.folder = folder
         self.configuration = folder / "nginx.conf"
         self.configure(origin, proxy)
-        path = os.environ.get("PATH", "") + ":/usr/sbin"
-        self.process = subprocess.Popen(
-            ["nginx", "-e", str(folder / "nginx.log"), "-c", str(self.configuration)], env={**os.environ, "PATH": path}
-        )
-        wait_for_port(self.port)
+        self.kept = Kept("TERM", "nginx", "-e", str(folder / "nginx.log"), "-c", str(self.configuration))
+        try:
+            wait_for_port(self.port)
+        except BaseException:
+            self.stop()
+            raise
 
     def configure(self, origin: int, proxy: int) -> None:
         """Write the configuration for the next start or reload: half of the requests go to each of two ports."""
@@ -105,14 +157,10 @@ class Gateway:
 
     def reload(self) -> None:
         """Give all connections up with GOAWAY, as for a new configuration."""
-        self.process.send_signal(signal.SIGHUP)
+        self.kept.send("HUP")
 
     def stop(self) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
+        self.kept.stop()
 
 
 class Member:
@@ -124,6 +172,7 @@ class Member:
         self.number = number
         self.answers: dict[str, Any] = {}
         self.answered = threading.Condition()
+        self.is_silent = False
         self.receive = receive
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
@@ -146,18 +195,23 @@ class Member:
                         self.answers[name] = event[name]
                 self.answered.notify_all()
             self.receive(self.number, event)
+        with self.answered:
+            self.is_silent = True
+            self.answered.notify_all()
 
     def send(self, command: str) -> None:
         assert self.process.stdin
         with self.answered:
             self.answers.pop(command, None)
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
+        # One that has ended does not answer.
+        with suppress(OSError):
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
 
     def wait(self, name: str, seconds: float) -> Any:
-        """Return what the member has answered, or None if it has not in time."""
+        """Return what the member has answered, or None if it has not in time, or has ended."""
         with self.answered:
-            self.answered.wait_for(lambda: name in self.answers, seconds)
+            self.answered.wait_for(lambda: name in self.answers or self.is_silent, seconds)
             return self.answers.get(name)
 
     def memory(self) -> int | None:
@@ -185,7 +239,10 @@ class Member:
         self.reader.join()
         return code
 
-    def kill(self) -> None:
+    def kill(self) -> int | None:
+        """Kill the member; None, or its exit code if it had ended by itself."""
+        code = self.process.poll()
         self.process.kill()
         self.process.wait()
         self.reader.join()
+        return code
