@@ -20,7 +20,6 @@ let package = Package(
     .executableTarget(
       name: "TimelineServer",
       dependencies: [
-        .product(name: "Moments", package: "Moments"),
         .product(name: "GraphQLClient", package: "MomentsSDK"),
         .product(name: "HTTPClientCore", package: "MomentsSDK"),
         .product(name: "HTTPMiddlewares", package: "MomentsSDK"),
@@ -33,11 +32,12 @@ let package = Package(
         .product(name: "GraphQLClientMetrics", package: "GraphQLClientObservability"),
         .product(name: "GraphQLClientTracing", package: "GraphQLClientObservability"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
-      ], resources: [.embedInCode("page.html")]),
+      ], exclude: ["Operations", "graphql.json"], resources: [.embedInCode("page.html")]),
     // The same endpoint without the SDK, and a backend that costs nothing, for `measure`.
     .executableTarget(
       name: "ByHand",
@@ -50,7 +50,7 @@ let package = Package(
     .testTarget(
       name: "TimelineServerTests",
       dependencies: [
-        "TimelineServer",
+        "TimelineServer", "ByHand",
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -62,7 +62,7 @@ let package = Package(
         .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "StreamsTesting", package: "MomentsSDK"),
         .product(name: "StrictJSON", package: "MomentsSDK"),
-      ]),
+      ], exclude: ["deaf_browser.py", "plain_line.py"]),
   ]
 )
 

@@ -11,18 +11,21 @@ import NIOHTTP1
 @main
 struct ByHand {
   static func main() async throws {
-    let arguments = CommandLine.arguments
-    guard arguments.count >= 3, let port = Int(arguments[2]) else {
-      return print("ByHand backend|server PORT [BFF_URL]")
+    let arguments = CommandLine.arguments.dropFirst()
+    let url = arguments.dropFirst(2).first
+    guard let kind = arguments.first, let port = arguments.dropFirst().first.flatMap({ Int($0) }), 0...65_535 ~= port,
+      kind == "backend" && url == nil || kind == "server" && url != nil
+    else {
+      FileHandle.standardError.write(Data("usage: ByHand backend PORT | server PORT BFF_URL\n".utf8))
+      exit(64)
     }
     let router = Router()
-    if arguments[1] == "backend" {
-      router.post("graphql") { request, _ in try await Backend.response(to: request) }
-    } else {
-      let url = arguments[3]
+    if let url {
       router.get("timelines/:user") { _, context in
         try await TimelinePage.fetched(from: url, userID: context.parameters.require("user"))
       }
+    } else {
+      router.post("graphql") { request, _ in try await Backend.response(to: request) }
     }
     let configuration = ApplicationConfiguration(address: .hostname("127.0.0.1", port: port))
     try await Application(router: router, configuration: configuration).runService()
@@ -33,15 +36,13 @@ private enum Backend {
   private static let timeline: ByteBuffer = {
     let moments = (0..<60).map { index in
       """
-      {"id": "m0-\(index)", "userDetails": {"name": "Lin Wei", "avatar": "https://example.com/a.jpg"}, "type": "TEXT",
+      {"id": "m0-\(index)", "userDetails": {"name": "Lin Wei", "avatar": "https://example.com/a.jpg"},
       "title": "Moment \(index)", "url": null, "photos": [], "createdDate": "1700000000", "isLiked": false,
-      "likes": [{"id": "1", "avatar": "https://example.com/1.jpg"}]}
+      "likes": [{"id": "1", "name": "Sam Okafor"}]}
       """
     }
-    let owner =
-      #"{"id": "0", "name": "Lin Wei", "avatar": "https://example.com/a.jpg", "backgroundImage": "https://example.com/b.jpg"}"#
     return ByteBuffer(
-      string: #"{"data": {"getMomentsDetailsByUserID": {"userDetails": \#(owner), "moments": ["#
+      string: #"{"data": {"timeline": {"userDetails": {"name": "Lin Wei"}, "moments": ["#
         + moments.joined(separator: ",") + "]}}}")
   }()
 
@@ -62,9 +63,9 @@ private struct TimelinePage: Encodable, ResponseEncodable {
   }
   struct Moment: Codable {
     struct Author: Codable { let name: String, avatar: String }
-    struct Liker: Codable { let id: String, avatar: String }
-    let id: String, userDetails: Author, type: String, title: String?, url: String?
-    let photos: [String], createdDate: String, isLiked: Bool?, likes: [Liker]?
+    struct Liker: Codable { let id: String, name: String }
+    let id: String, userDetails: Author, title: String?, url: String?
+    let photos: [String], createdDate: String, isLiked: Bool, likes: [Liker]
   }
 
   let owner: String, page: Int, pageCount: Int, moments: [Moment]
@@ -75,13 +76,13 @@ private struct TimelinePage: Encodable, ResponseEncodable {
       let variables: [String: String]
     }
     struct Response: Decodable {
-      struct Data: Decodable { let getMomentsDetailsByUserID: Timeline }
+      struct Data: Decodable { let timeline: Timeline }
       let data: Data
     }
     let query = """
-      query getMomentsDetailsByUserID($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) {
-        userDetails { id name avatar backgroundImage } moments { id userDetails { name avatar } type title url photos
-        createdDate isLiked likes { id avatar } } } }
+      query Timeline($userID: ID!) { timeline: getMomentsDetailsByUserID(userID: $userID) {
+        userDetails { name } moments { id userDetails { name avatar } title url photos createdDate isLiked
+        likes { id name } } } }
       """
     var request = HTTPClientRequest(url: url)
     request.method = .POST
@@ -89,8 +90,7 @@ private struct TimelinePage: Encodable, ResponseEncodable {
     request.body = .bytes(try JSONEncoder().encode(Body(query: query, variables: ["userID": userID])))
     let response = try await HTTPClient.shared.execute(request, timeout: .seconds(10))
     let body = try await response.body.collect(upTo: 1 << 20)
-    let timeline = try JSONDecoder().decode(Response.self, from: Data(body.readableBytesView)).data
-      .getMomentsDetailsByUserID
+    let timeline = try JSONDecoder().decode(Response.self, from: Data(body.readableBytesView)).data.timeline
     return TimelinePage(
       owner: timeline.userDetails.name, page: 1, pageCount: (timeline.moments.count + 19) / 20,
       moments: Array(timeline.moments.prefix(20)))

@@ -1,5 +1,6 @@
 import GraphQLClient
 import Hummingbird
+import NIOCore
 import ServiceLifecycle
 import Streams
 import StrictJSON
@@ -9,11 +10,17 @@ import struct HTTPClientCore.RequestError
 /// How often a browser hears of the server at least, so that it can tell silence from a dead connection.
 let beatInterval = Duration.seconds(5)
 
+/// For how long a browser may take nothing of what was sent to it. It would keep its place for ever otherwise, and the
+/// server from ending.
+private let takingLimit = Duration.seconds(10)
+
 /// A response that keeps a browser up to date by server-sent events: a message for each page, an event named `figures` for
 /// each change of these, and one named `beat` while there is nothing new. What a browser that reads slowly has not got yet
-/// is replaced by what is newer. After ten minutes the response ends: the browser connects again, and its token is checked.
+/// is replaced by what is newer; one that takes nothing any more is disconnected. After ten minutes the response ends: the
+/// browser connects again, and its token is checked.
 func events(
-  _ pages: Observable<TimelinePage>, _ figures: Observable<Figures>, of request: Request, _ visitors: Visitors
+  _ pages: Observable<TimelinePage>, _ figures: Observable<Figures>, of request: Request, on channel: any Channel,
+  _ visitors: Visitors
 ) -> Response {
   let beats = Observable<Void>.every(beatInterval) {}
   let news = Observable.combineLatest(pages, figures, beats) { page, figures, _ in (page, figures) }
@@ -28,6 +35,11 @@ func events(
           if page != shownPage { events.writeEvent(data: try JSONCoder().encode(page)) }
           if figures != shownFigures { events.writeEvent("figures", data: try JSONCoder().encode(figures)) }
           if events.readableBytes == 0 { events.writeEvent("beat", data: "{}".utf8) }
+          let disconnection = Task {
+            try await Task.sleep(for: takingLimit)
+            channel.close(promise: nil)
+          }
+          defer { disconnection.cancel() }
           try await writer.write(events)
           (shownPage, shownFigures) = (page, figures)
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Hummingbird
 import Logging
-import Models
+import NIOCore
 import Stores
 import Streams
 import StrictJSON
@@ -20,8 +20,8 @@ import StrictJSON
 /// Wherever there is `GET`, there is `HEAD`.
 func router(
   _ timelines: Timelines, _ visitors: Visitors, _ figures: Observable<Figures>
-) -> Router<BasicRequestContext> {
-  let router = Router(options: .autoGenerateHeadEndpoints)
+) -> Router<VisitorContext> {
+  let router = Router(context: VisitorContext.self, options: .autoGenerateHeadEndpoints)
   router.get("health") { _, _ in "ok\n" }
   router.addMiddleware {
     TracingMiddleware()
@@ -55,8 +55,9 @@ func router(
       _ = try await timelines.timeline(of: userID, for: visitor, policy)
       return timelines.updates(of: userID, for: visitor)
     }
-    let pages = updates.filter { $0.value != nil }.map { try TimelinePage($0, page) }
-    return events(pages, figures, of: request, visitors)
+    let pages = updates.filter { $0.snapshot.value != nil }
+      .map { try TimelinePage($0.snapshot, page, isFollowed: $0.isFollowed) }
+    return events(pages, figures, of: request, on: context.channel, visitors)
   }
   for (method, isLiked) in [(HTTPRequest.Method.put, true), (.delete, false)] {
     router.on("timelines/:user/likes/:moment", method: method) { request, context in
@@ -68,6 +69,18 @@ func router(
     }
   }
   return router
+}
+
+/// What is known of a request.
+struct VisitorContext: RequestContext {
+  var coreContext: CoreRequestContextStorage
+  /// The visitor's connection.
+  let channel: any Channel
+
+  init(source: Source) {
+    coreContext = CoreRequestContextStorage(source: source)
+    channel = source.channel
+  }
 }
 
 extension RequestContext {
@@ -88,31 +101,6 @@ extension Request {
       guard let page = Int(text), page >= 1 else { throw HTTPError(.badRequest, message: "Pages are counted from 1.") }
       return page
     }
-  }
-}
-
-/// A page of a timeline, as the browser gets it.
-struct TimelinePage: Codable, Equatable, Sendable {
-  static let size = 20
-
-  let owner: String
-  let page: Int
-  let pageCount: Int
-  /// How many seconds ago the BFF sent it.
-  let age: Double
-  /// Whether the BFF was asked for a newer one, and has not given it.
-  let isOffline: Bool
-  let moments: [MomentsDetails.Moment]
-
-  init(_ snapshot: MomentsSnapshot, _ page: Int) throws {
-    let timeline = try snapshot.requireValue()
-    owner = timeline.userDetails.name
-    self.page = page
-    pageCount = (timeline.moments.count + Self.size - 1) / Self.size
-    age = snapshot.age / .seconds(1)
-    isOffline = !snapshot.errors.isEmpty && !snapshot.isPartial
-    let (start, isTooLarge) = (page - 1).multipliedReportingOverflow(by: Self.size)
-    moments = isTooLarge ? [] : Array(timeline.moments.dropFirst(start).prefix(Self.size))
   }
 }
 

@@ -1,7 +1,6 @@
 import Foundation
+import GraphQLClient
 import HTTPClientCore
-import Models
-import Networking
 import Stores
 import Streams
 
@@ -20,8 +19,8 @@ struct Token: Hashable, Sendable {
 /// another one may see. The devices of a user share the store; each request has the token of the device that needs it.
 struct Timelines: Sendable {
   private let client: APIClient
-  private let stores: StoreGroup<String, String, MomentsDetails>
-  private let shared = SharedUpdates<Followed, MomentsSnapshot>()
+  private let stores: StoreGroup<String, String, Timeline>
+  private let shared = SharedUpdates<Followed, TimelineUpdate>()
 
   /// Whose browsers follow whose timeline.
   private struct Followed: Hashable {
@@ -32,12 +31,13 @@ struct Timelines: Sendable {
   init(client: APIClient, staleTime: Duration) {
     self.client = client
     stores = StoreGroup { _ in
-      var configuration = StoreConfiguration<MomentsDetails>()
+      var configuration = StoreConfiguration<Timeline>()
       configuration.freshness = Freshness(staleTime: staleTime)
       return Store(
         .ofStream { (userID: String, context: ReadContext) in
           .deferred {
-            GetMomentsByUserIDSession(client: try client.acting(with: context[Token.self])).getMoments(userID: userID)
+            let session = TimelineSession(client: try client.acting(with: context[Token.self]))
+            return session.timeline(userID: userID).map(\.timeline)
           }
         }, configuration: configuration)
     }
@@ -50,14 +50,14 @@ struct Timelines: Sendable {
   }
 
   /// A user's timeline, as a visitor may see it.
-  func timeline(of userID: String, for visitor: Visitor, _ policy: FetchPolicy) async throws -> MomentsSnapshot {
+  func timeline(of userID: String, for visitor: Visitor, _ policy: FetchPolicy) async throws -> Snapshot<Timeline> {
     try await store(of: visitor).get(userID, policy, context: context(of: visitor)).value
   }
 
   /// A user's timeline now, and whenever it changes: by a like through this server, or because the BFF says so. All
-  /// devices of a visitor share it, under the token of the first one that follows. If the BFF no longer accepts that,
-  /// the stream fails for all; those who come back share it under another token.
-  func updates(of userID: String, for visitor: Visitor) -> Observable<MomentsSnapshot> {
+  /// devices of a visitor share it, under the token of the first one that follows. If the BFF no longer accepts that, or
+  /// ends the subscription, the stream fails for all; those who come back share it under another token.
+  func updates(of userID: String, for visitor: Visitor) -> Observable<TimelineUpdate> {
     shared.stream(Followed(visitorID: visitor.userID, ownerID: userID)) { [self] in
       let store = try store(of: visitor)
       let likes = MomentLiked(variables: .init(userID: userID)).subscribe(on: try client.acting(with: visitor.token))
@@ -69,7 +69,8 @@ struct Timelines: Sendable {
           case .resumed: break
           }
         })
-        .compactMap { _ -> MomentsSnapshot? in nil }
+      let end = RequestError(.connectionLost, "The backend has ended the subscription.")
+      let isFollowed = Observable.concat(.just(nil), likes.map(\.isConnected), .error(end)).distinctUntilChanged()
       let snapshots = store.stream(userID, .cacheAndNetwork, context: context(of: visitor)).map { snapshot in
         // Not an outage, during which the cached timeline is shown: the browsers have to sign in.
         if let refusal = snapshot.errors.first(where: { RequestError(wrapping: $0).isUnauthenticated }) {
@@ -77,16 +78,16 @@ struct Timelines: Sendable {
         }
         return snapshot
       }
-      return .merge(snapshots, likes)
+      return .combineLatest(snapshots, isFollowed) { TimelineUpdate(snapshot: $0, isFollowed: $1) }
     }
   }
 
   /// Sets a like of the visitor on a moment in a timeline.
   func setLike(_ isLiked: Bool, momentID: String, in ownerID: String, for visitor: Visitor) async throws {
-    let session = UpdateMomentLikeSession(client: try client.acting(with: visitor.token))
+    let session = SetLikeSession(client: try client.acting(with: visitor.token))
     // No guess: the browser waits for the response, and the other ones for the event that follows it.
     _ = try await store(of: visitor).mutate(.of(ownerID) { _ in nil }) {
-      session.updateLike(isLiked, momentID: momentID, fromUserID: visitor.userID)
+      session.setLike(momentID: momentID, userID: visitor.userID, isLiked: isLiked).map(\.timeline)
     }.value
   }
 
@@ -99,7 +100,7 @@ struct Timelines: Sendable {
   /// Ends all streams, and forgets all timelines.
   func close() async { await stores.close() }
 
-  private func store(of visitor: Visitor) throws -> Store<String, MomentsDetails> {
+  private func store(of visitor: Visitor) throws -> Store<String, Timeline> {
     try stores.store(for: visitor.userID)
   }
 
@@ -111,7 +112,21 @@ struct Timelines: Sendable {
   }
 }
 
-typealias MomentsSnapshot = Snapshot<MomentsDetails>
+typealias Timeline = TimelineFields
+
+/// A timeline that is followed.
+struct TimelineUpdate: Sendable {
+  let snapshot: Snapshot<Timeline>
+  /// Whether the BFF sends its changes at this moment; `nil` until that is known.
+  let isFollowed: Bool?
+}
+
+extension LiveEvent {
+  /// Whether there is a connection, of which the event comes.
+  fileprivate var isConnected: Bool? {
+    if case .disconnected = self { false } else { true }
+  }
+}
 
 extension APIClient {
   /// A client on the same connections, with the same limits and circuits, on behalf of a visitor.

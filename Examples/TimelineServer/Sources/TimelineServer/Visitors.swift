@@ -6,7 +6,8 @@ import Synchronization
 
 import struct HTTPClientCore.RequestError
 
-/// Who is signed in, by the cookies of the browser, one for each user: in memory, so a restart signs all out.
+/// Who is signed in, by the cookies of the browser, one for each user: in memory, so a restart signs all out, and so does
+/// it the one who was not heard for longest, when they are too many.
 final class Visitors: Sendable {
   private struct Entry {
     let visitor: Visitor
@@ -15,16 +16,26 @@ final class Visitors: Sendable {
   }
 
   private let checkInterval: Duration
+  private let maximumCount: Int
   private let entries = Mutex<[String: Entry]>([:])
 
-  /// - Parameter checkInterval: For how long a visitor may be served from the cache alone. The devices of a user share
-  ///   it, so a token that was revoked would else be good for as long as another device's is.
-  init(checkInterval: Duration) { self.checkInterval = checkInterval }
+  /// - Parameters:
+  ///   - checkInterval: For how long a visitor may be served from the cache alone. The devices of a user
+  ///     share it, so a token that was revoked would else be good for as long as another device's is.
+  ///   - maximumCount: The greatest number of visitors.
+  init(checkInterval: Duration, maximumCount: Int = 10_000) {
+    (self.checkInterval, self.maximumCount) = (checkInterval, maximumCount)
+  }
 
   /// Remembers a visitor, and returns the cookie.
   func admit(_ visitor: Visitor) -> Cookie {
     let value = UUID().uuidString
-    entries.withLock { $0[value] = Entry(visitor: visitor, checkedAt: .now) }
+    entries.withLock { entries in
+      if entries.count >= maximumCount, let oldest = entries.min(by: { $0.value.checkedAt < $1.value.checkedAt }) {
+        entries[oldest.key] = nil
+      }
+      entries[value] = Entry(visitor: visitor, checkedAt: .now)
+    }
     return Cookie(
       name: Self.cookieName(of: visitor.userID), value: value, path: "/", httpOnly: true, sameSite: .lax)
   }

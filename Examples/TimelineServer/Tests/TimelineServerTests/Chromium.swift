@@ -19,7 +19,8 @@ final class Chromium: Sendable {
   }
 
   private let program: Program
-  private let profile: URL
+  /// What the browser writes; removed with it.
+  let profile: URL
   private let connection: WebSocketConnection
   private let subscription: any Disposable
   private let state: Shared
@@ -92,7 +93,7 @@ final class Chromium: Sendable {
 
   deinit {
     subscription.dispose()
-    program.terminate()
+    program.stop()
     try? FileManager.default.removeItem(at: profile)
   }
 

@@ -41,6 +41,55 @@ struct PageTests {
     withExtendedLifetime(server) {}
   }
 
+  @Test func `the page names those who like a moment, as they come and go`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    let names = "document.querySelector('[data-id=\"m0-1\"] .likers').textContent.replace(/[\\u2068\\u2069]/g, '')"
+    try await browser.wait(until: "\(heart("m0-1"))?.ariaPressed === 'false' && \(state) === 'live'")
+    let before = try #require(try await browser.evaluate(names).stringValue)
+    let other = try await Browser(server, user: "5")
+    #expect(!before.contains("Quiet Reader"))
+    #expect(try await other.send(.put, "timelines/0/likes/m0-1").head.status == 204)
+    try await browser.wait(until: "\(names).startsWith('Liked by ') && \(names).includes('Quiet Reader')")
+    _ = try await browser.evaluate("\(heart("m0-1")).click()")
+    try await browser.wait(until: "\(names).startsWith('Liked by you')")
+    _ = try await browser.evaluate("\(heart("m0-1")).click()")
+    #expect(try await other.send(.delete, "timelines/0/likes/m0-1").head.status == 204)
+    try await browser.wait(until: "\(names) === '\(before)'")
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `of many who like a moment, three are named, and none changes the page by a name`() async throws {
+    let server = try await Server(BFF())
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    try await browser.wait(until: "\(state) === 'live'")
+    let hostile = "<img src=x onerror='window.hacked = true'><script>window.hacked = true</script>"
+    let text = try await browser.evaluate(
+      """
+      (() => {
+        events.close();
+        const hostile = `\(hostile.replacing("</", with: "<\\/"))`, script = "javascript:window.hacked = true";
+        const likes = [..."12345"].map(id => ({ id, name: hostile + id + "\\u202e" }));
+        const author = { name: hostile, avatar: script };
+        const moment = { id: hostile, userDetails: author, title: hostile, url: script, photos: [script], likes };
+        const moments = [{ ...moment, createdDate: hostile }, { ...moment, id: "m", createdDate: "9e99", title: null }];
+        draw({ owner: hostile, page: 1, pageCount: 1, age: 0, isOffline: false, isFollowed: true, moments });
+        return document.querySelector("#moments .likers").textContent;
+      })()
+      """)
+    let names = ["5", "4", "3"].map { "\u{2068}\(hostile)\($0)\u{202e}\u{2069}" }.joined(separator: ", ")
+    #expect(text.stringValue == "Liked by \(names), and 2 others")
+    // What runs by an error or a script has run by then.
+    _ = try await browser.evaluate("new Promise(resolve => setTimeout(resolve, 500))")
+    #expect(try await browser.evaluate("window.hacked === undefined") == true)
+    #expect(
+      try await browser.evaluate("document.querySelectorAll('#moments img, #moments script, #moments a').length") == 0)
+    #expect(try await browser.evaluate("document.querySelectorAll('#moments li').length") == 2)
+    withExtendedLifetime(server) {}
+  }
+
   @Test func `two browsers side by side show photos, what the server does and each other's likes, and find it again`()
     async throws
   {
@@ -218,6 +267,67 @@ struct PageTests {
     try await browser.wait(until: "\(text("problem")).startsWith('Signing in failed')")
     let later = "new Promise(resolve => setTimeout(() => resolve(\(requests)), 3000))"
     #expect(try #require(try await browser.evaluate(later).integerValue) < 10)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a page that gets no changes does not say that it is live, although the backend responds`() async throws {
+    let bff = try await BFF()
+    let line = try Program.python("plain_line.py", ["\(try #require(bff.url.port))"])
+    let port = try await line.line { Int($0) != nil }
+    let server = try await Server(bff, ["BFF_URL": "http://127.0.0.1:\(port)/graphql"])
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    try await browser.wait(until: "document.querySelectorAll('#moments li').length === 20")
+    try await browser.wait(until: "\(state) === 'the backend sends no changes'")
+    #expect(try await browser.evaluate("document.getElementById('state').className") == "")
+    #expect(try await browser.evaluate("/^as of [0-9]+ seconds? ago$/.test(\(text("age")))") == true)
+    withExtendedLifetime((server, line)) {}
+  }
+
+  @Test func `a page whose clock is set back does not say that it is live for as long`() async throws {
+    let server = try await Server(BFF())
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    try await browser.wait(until: "\(state) === 'live'")
+    // The connection stays open.
+    server.program.pause()
+    _ = try await browser.evaluate("{ const now = Date.now; Date.now = () => now() - 3_600_000; }")
+    try await browser.wait(until: "\(state) === 'not connected'")
+    server.program.resume()
+    try await browser.wait(until: "\(state) === 'live'")
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a page that is not there is the first or the last one, and a refusal is shown with its reason`()
+    async throws
+  {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let browser = try await Chromium()
+    try await browser.open(
+      page(server).appending(queryItems: [URLQueryItem(name: "page", value: "99999999999999999999")]))
+    try await browser.wait(until: "\(state) === 'live' && \(text("place")) === 'Page 1 of 3'")
+    try await browser.open(page(server).appending(queryItems: [URLQueryItem(name: "page", value: "7")]))
+    try await browser.wait(until: "\(state) === 'live' && !document.getElementById('newer').hidden")
+    _ = try await browser.evaluate("document.getElementById('newer').click()")
+    try await browser.wait(until: "\(state) === 'live' && \(text("place")) === 'Page 3 of 3'")
+    _ = try await browser.evaluate("page = 0, connect()")
+    try await browser.wait(until: "\(text("problem")).includes('Pages are counted from 1.')")
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a page whose user turns pages while the backend is away signs in once at a time`() async throws {
+    let bff = try await BFF("--auth", "graphql")
+    let server = try await Server(bff)
+    let browser = try await Chromium()
+    try await bff.kill()
+    try await browser.open(page(server))
+    try await browser.wait(until: "\(text("problem")).startsWith('Signing in failed')")
+    let logins = "performance.getEntriesByType('resource').filter(entry => entry.name.includes('/login')).length"
+    let later = "new Promise(resolve => setTimeout(() => resolve(\(logins)), 4000))"
+    _ = try await browser.evaluate("for (let i = 0; i < 20; i++) onpopstate()")
+    _ = try await browser.evaluate(later)
+    let before = try #require(try await browser.evaluate(logins).integerValue)
+    #expect(try #require(try await browser.evaluate(later).integerValue) - before < 5)
     withExtendedLifetime(server) {}
   }
 

@@ -13,6 +13,8 @@ final class Program: Sendable {
   private let process = Process()
   private let output = ReplaySubject<String>.createUnbounded()
   private let hasEnded = ReplaySubject<Int32>.create(bufferSize: 1)
+  /// Signalled at the end of the output: of the process, and of those that it has started.
+  private let end = DispatchSemaphore(value: 0)
 
   init(_ executable: URL, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
     process.executableURL = executable
@@ -21,7 +23,7 @@ final class Program: Sendable {
     let (input, output) = (Pipe(), Pipe())
     (process.standardInput, process.standardOutput, process.standardError) = (input, output, output)
     process.terminationHandler = { [hasEnded] in hasEnded.onNext($0.terminationStatus) }
-    let lines = self.output
+    let (lines, end) = (self.output, self.end)
     Thread.detachNewThread {
       var rest = Data()
       while case let piece = output.fileHandleForReading.availableData, !piece.isEmpty {
@@ -32,11 +34,30 @@ final class Program: Sendable {
         }
       }
       lines.onCompleted()
+      end.signal()
     }
     try process.run()
   }
 
-  deinit { process.terminate() }
+  deinit { stop() }
+
+  /// Ends the process at once, also if it is paused, and waits until it has ended. Not by SIGTERM, since what a thread of
+  /// Dispatch starts may have that blocked.
+  func stop() {
+    guard process.isRunning else { return }
+    kill()
+    _ = end.wait(timeout: .now() + 10)
+  }
+
+  /// Starts a program of this folder, or of the repository, in Python.
+  static func python(_ path: String, _ arguments: [String] = []) throws -> Program {
+    let tests = URL(filePath: #filePath).deletingLastPathComponent()
+    let root = tests.appending(path: "../../../..").standardizedFileURL
+    // `Scripts/virtualenv .venv Tests/BFF/requirements.txt` makes it, as `Scripts/test` does.
+    return try Program(root.appending(path: ".venv/bin/python"), [tests.appending(path: path).path] + arguments)
+  }
+
+  var id: Int32 { process.processIdentifier }
 
   /// The first line of the output that fits.
   func line(_ fits: @escaping @Sendable (String) -> Bool) async throws -> String {
@@ -72,14 +93,12 @@ struct BFF {
   ///   - arguments: Such as `["--auth", "graphql"]`; see the README of `Tests/BFF`.
   ///   - port: The port; 0 for any.
   init(_ arguments: String..., port: Int = 0) async throws {
-    let root = URL(filePath: #filePath).appending(path: "../../../../..").standardizedFileURL
-    // `Scripts/virtualenv .venv Tests/BFF/requirements.txt` makes it, as `Scripts/test` does.
-    program = try Program(
-      root.appending(path: ".venv/bin/python"),
-      [root.appending(path: "Tests/BFF/server.py").path, "--port", "\(port)", "--exit-on-stdin-eof"] + arguments)
+    program = try Program.python(
+      "../../../../Tests/BFF/server.py", ["--port", "\(port)", "--exit-on-stdin-eof"] + arguments)
     let line = try await program.line { $0.hasPrefix("{\"port\":") }
     let port = try JSONCoder().decode([String: Int].self, from: Data(line.utf8))["port"]
-    url = try HTTPRequest(method: .get, url: URL(string: "http://127.0.0.1:\(port ?? 0)/graphql") ?? root).url
+    url = try HTTPRequest(method: .get, url: URL(string: "http://127.0.0.1:\(port ?? 0)/graphql") ?? URL(filePath: "/"))
+      .url
   }
 
   /// Ends the server at once, with all its connections, and waits until it has ended.

@@ -30,6 +30,14 @@ import Testing
     #expect(error?.description.contains("\n") == false)
   }
 
+  @Test(arguments: [[], ["server", "1"], ["backend", "x"], ["backend", "70000"], ["other", "1"]])
+  func `the program to compare with says how it is used, and ends with 64`(arguments: [String]) async throws {
+    let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    let program = try Program(folder.appending(path: "ByHand"), arguments)
+    #expect(try await program.line { _ in true }.hasPrefix("usage: ByHand "))
+    #expect(try await program.status == 64)
+  }
+
   @Test func `a program that cannot start says why in its last line, and ends with 64`() async throws {
     let wrong = try Server.program(["BFF_URL": "foo"])
     #expect(try await wrong.line { $0.hasPrefix("TimelineServer: BFF_URL ") }.contains("such as http://"))

@@ -1,6 +1,8 @@
 import Foundation
+import GraphQLClient
 import HTTPClientCore
-import Models
+import Networking
+import SocketHTTP
 import Streams
 import StrictJSON
 import Testing
@@ -36,7 +38,7 @@ import Testing
       try JSONCoder().decode(TimelinePage.self, from: Data((event.data ?? "").utf8)).moments.first { $0.id == "m0-0" }?
         .likes
     }
-    let hasLike = likes.map { $0?.contains { $0.id == "1" } ?? false }.distinctUntilChanged()
+    let hasLike = likes.map { $0?.contains { $0.id == "1" && $0.name == "王小明" } ?? false }.distinctUntilChanged()
     var seen: [Bool] = []
     for try await isLiked in hasLike.timeout(.seconds(30), scheduler: ConcurrentScheduler()).values {
       seen.append(isLiked)
@@ -117,7 +119,7 @@ import Testing
       _ = try await events.next()
       followers.append(events)
     }
-    let before = try await bff.count(of: "getMomentsDetailsByUserID")
+    let before = try await bff.count(of: "Timeline")
     let device = try await Browser(server, user: "0")
     #expect(try await device.send(.put, "timelines/0/likes/m0-1").head.status == 204)
     for index in followers.indices {
@@ -128,7 +130,7 @@ import Testing
       }
       #expect(isLiked)
     }
-    #expect(try await bff.count(of: "getMomentsDetailsByUserID") - before <= 4)
+    #expect(try await bff.count(of: "Timeline") - before <= 4)
     withExtendedLifetime(server) {}
   }
 
@@ -194,6 +196,30 @@ import Testing
     }
     #expect(count >= 1)
     #expect(try await server.program.status == 0)
+  }
+
+  @Test func `SIGTERM ends the server also while a browser does not take what it is sent`() async throws {
+    let bff = try await BFF()
+    let server = try await Server(bff)
+    let session = PostPhotoSession(client: try APIClient(baseURL: bff.url, transport: SocketTransport()))
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).png")
+    try Data("photo".utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let title = String(repeating: "long ", count: 100_000)
+    _ = try await session.postPhoto(.file(file, contentType: "image/png"), title: title, userID: "0").value
+    let browser = try await Browser(server, user: "0")
+    let deaf = try Program.python("deaf_browser.py", ["\(server.url.port ?? 0)", browser.cookie ?? ""])
+    _ = try await deaf.line { $0 == "connected" }
+    // More than the system keeps for a connection.
+    for index in 0..<24 {
+      let response = try await browser.send(index % 2 == 0 ? .put : .delete, "timelines/0/likes/m0-1")
+      #expect(response.head.status == 204)
+    }
+    let start = ContinuousClock.now
+    server.program.terminate()
+    #expect(try await server.program.status == 0)
+    #expect(ContinuousClock.now - start < .seconds(20))
+    withExtendedLifetime(deaf) {}
   }
 
   @Test func `SIGTERM under load ends the server within its limit, and no response is cut`() async throws {

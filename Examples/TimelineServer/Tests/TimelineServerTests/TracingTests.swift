@@ -25,7 +25,7 @@ import Tracing
       _ = try await browser.execute(uri: "/timelines/0", method: .get, headers: [.cookie: String(cookie)])
     }
     let spans = tracer.finishedSpans
-    let query = try #require(spans.first { $0.operationName == "query getMomentsDetailsByUserID" })
+    let query = try #require(spans.first { $0.operationName == "query Timeline" })
     let parent = spans.first { $0.spanContext.spanID == query.spanContext.parentSpanID }
     #expect(parent?.operationName.contains("timelines/") == true)
     withExtendedLifetime(bff) {}
