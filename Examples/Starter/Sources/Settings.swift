@@ -37,6 +37,9 @@ struct Settings: Sendable {
     (self.endpoint, isEmbedded) = (endpoint, url == nil)
     token = environment["TOKEN"]
     guard token?.isEmpty != true else { throw SettingsError("TOKEN is empty: unset it, if there is none.") }
+    guard environment["FOLDER"]?.isEmpty != true else {
+      throw SettingsError("FOLDER is empty: unset it for .cache/starter in the home folder.")
+    }
     let home = FileManager.default.homeDirectoryForCurrentUser
     folder = environment["FOLDER"].map { URL(filePath: $0) } ?? home.appending(path: ".cache/starter")
   }

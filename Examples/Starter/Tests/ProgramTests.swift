@@ -33,6 +33,7 @@ import Testing
     (["deliver"], [:], "usage: starter list | deliver ID | watch"),
     (["list"], ["ENDPOINT": ""], "ENDPOINT is a URL, such as https://depot.example/graphql."),
     (["list"], ["TOKEN": ""], "TOKEN is empty: unset it, if there is none."),
+    (["list"], ["FOLDER": ""], "FOLDER is empty: unset it for .cache/starter in the home folder."),
     (["list"], ["ENDPOINT": "ftp://depot.example"], "ENDPOINT or TOKEN: "),
   ]) func `a wrong setting is named in one line`(
     arguments: [String], environment: [String: String], message: String
