@@ -322,12 +322,25 @@ struct PageTests {
     try await bff.kill()
     try await browser.open(page(server))
     try await browser.wait(until: "\(text("problem")).startsWith('Signing in failed')")
-    let logins = "performance.getEntriesByType('resource').filter(entry => entry.name.includes('/login')).length"
-    let later = "new Promise(resolve => setTimeout(() => resolve(\(logins)), 4000))"
-    _ = try await browser.evaluate("for (let i = 0; i < 20; i++) onpopstate()")
-    _ = try await browser.evaluate(later)
-    let before = try #require(try await browser.evaluate(logins).integerValue)
-    #expect(try #require(try await browser.evaluate(later).integerValue) - before < 5)
+    let waiting = try await browser.evaluate(
+      """
+      (async () => {
+        const [set, clear, waiting] = [setTimeout, clearTimeout, new Set()];
+        setTimeout = (action, pause) => {
+          const timer = set(() => { waiting.delete(timer); action(); }, pause);
+          waiting.add(timer);
+          return timer;
+        };
+        clearTimeout = timer => { waiting.delete(timer); clear(timer); };
+        for (let turn = 0; turn < 5; turn++) {
+          const before = waiting.size && Math.max(...waiting);
+          onpopstate();
+          while (!waiting.size || Math.max(...waiting) === before) await new Promise(resolve => set(resolve, 10));
+        }
+        return waiting.size;
+      })()
+      """)
+    #expect(waiting == 1)
     withExtendedLifetime(server) {}
   }
 
