@@ -63,7 +63,7 @@ private final class MiddlewareChain: Sendable {
   /// Sends a request, which enters here unless it has entered before.
   func send(_ request: consuming HTTPRequest) -> Observable<HTTPResponsePart> {
     let credentials = StackCredentials(middlewares)
-    // Not set to what it is, since the request is shared with whoever sends it, and would be copied.
+    // Not set to what it is, since the request is shared with its sender, and would be copied.
     if credentials.insideCache != nil || request.context.addedInsideCache != nil {
       request.context.addedInsideCache = credentials.insideCache
     }

@@ -59,7 +59,7 @@ extension Observable {
     retry(when: policy, on: scheduler)
   }
 
-  /// The same, for a scheduler of any type, so that the compiler can make it for the element's type.
+  /// Retries on a scheduler of any type, so that the compiler can make this for the element's type.
   @inlinable
   package func retry(when policy: RetryPolicy, on scheduler: any Scheduler) -> Observable<Element> {
     Observable { sink in

@@ -39,14 +39,14 @@ import Testing
 
     mutating func write(_ json: [UInt8], of document: String, _ variables: [String: JSONValue]) throws {
       var plan = try plan(document, variables)
-      _ = try records.write(json.span.bytes, of: &plan)
+      _ = try records.write(PaddedBytes(json.span.bytes), of: &plan)
     }
 
     /// What it has of an operation: the JSON, or the path of what is missing.
     mutating func text(_ document: String, _ variables: [String: JSONValue]) throws -> String {
       var plan = try plan(document, variables)
       let result = try records.read(&plan)
-      if let json = result.json { return String(decoding: json, as: UTF8.self) }
+      if let json = result.json { return json.description }
       return "missing " + (result.missing.first ?? []).map(\.description).joined(separator: ".")
     }
   }

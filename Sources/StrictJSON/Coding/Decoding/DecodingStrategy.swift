@@ -55,8 +55,8 @@ enum DecodingStrategy: @unchecked Sendable {
   }
 
   private static func isOfNoOption(_ type: Any.Type) -> Bool {
-    type == RawJSON.self || type == PaddedBytes.self || type == JSONValue.self || type == JSONNumber.self || type == Int128.self
-      || type == UInt128.self
+    type == RawJSON.self || type == PaddedBytes.self || type == JSONValue.self || type == JSONNumber.self
+      || type == Int128.self || type == UInt128.self
   }
 }
 
