@@ -53,7 +53,7 @@ struct Comments {
   /// The next one, if it ends the line on which what ends at an offset stands.
   mutating func nextOnSameLine(after offset: Int, in source: [UInt8]) -> Comment? {
     guard printed < all.count, all[printed].endsLine, all[printed].range.lowerBound >= offset,
-      source[offset..<all[printed].range.lowerBound].allSatisfy(\.isIgnored)
+      source[offset..<all[printed].range.lowerBound].allSatisfy({ $0.isIgnored })
     else { return nil }
     printed += 1
     return all[printed - 1]

@@ -130,7 +130,7 @@ public enum StringLiteral {
     let isControl = { (byte: UInt8) in byte < 0x20 && byte != UInt8(ascii: "\t") && byte != UInt8(ascii: "\n") }
     guard !value.utf8.contains(where: isControl) else { return false }
     let lines = split(Array(value.utf8))
-    let isBlank = { (line: ArraySlice<UInt8>) in line.allSatisfy(\.isIndentation) }
+    let isBlank = { (line: ArraySlice<UInt8>) in line.allSatisfy { $0.isIndentation } }
     guard let first = lines.first, let last = lines.last, !isBlank(first), !isBlank(last) else { return false }
     return lines.count == 1 || !lines.allSatisfy { isBlank($0) || $0.first?.isIndentation == true }
   }
@@ -174,8 +174,8 @@ public enum StringLiteral {
       if indentation < line.count { common = min(common ?? indentation, indentation) }
     }
     var shown = lines.enumerated().map { index, line in index == 0 ? line : line.dropFirst(common ?? 0) }[...]
-    while let first = shown.first, first.allSatisfy(\.isIndentation) { shown.removeFirst() }
-    while let last = shown.last, last.allSatisfy(\.isIndentation) { shown.removeLast() }
+    while let first = shown.first, first.allSatisfy({ $0.isIndentation }) { shown.removeFirst() }
+    while let last = shown.last, last.allSatisfy({ $0.isIndentation }) { shown.removeLast() }
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     for (index, line) in shown.enumerated() {

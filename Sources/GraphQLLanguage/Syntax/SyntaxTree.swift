@@ -317,7 +317,7 @@ public struct SyntaxList<Element: SyntaxView>: Collection, Sendable {
   /// The element at a place.
   @inlinable public subscript(index: Index) -> Element {
     guard let element = Element(SyntaxNode(tree, index.id)) else {
-      preconditionFailure("the node is no \(Element.self)")
+      preconditionFailure("the node is none of the list's")
     }
     return element
   }
