@@ -91,9 +91,9 @@ extension NormalizedStore {
   ///       .of(RenameIssue(rename), optimisticResponse: ["rename": ["id": .string(rename.id), "title": .string(rename.title)]])
   ///     }
   ///
-  /// An entry is sent once the store shows it. What is requested while an entry waits is older than its response. If the server refuses the account (401), the
-  /// entry waits, and what is cached is hidden. The store keeps the outbox alive, and not the other way round. See
-  /// ``Store/show(_:change:)``.
+  /// An entry is sent once the store shows it. What is requested while an entry waits is older than its response. If the
+  /// server refuses the account (401), the entry waits, and what is cached is hidden. The store keeps the outbox alive, and
+  /// not the other way round. See ``Store/show(_:change:)``.
   /// - Parameters:
   ///   - outbox: The outbox, which sends with `post(on:for:)`.
   ///   - change: The change that a mutation makes. Called on any thread, without a lock held, and again when the

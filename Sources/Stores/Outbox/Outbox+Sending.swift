@@ -145,6 +145,9 @@ extension Outbox {
       guard let entry = try await onQueue({ try self.reread(name, isToBeSent: true) }) else { continue }
       // What stores change from now on is later than the request.
       await publisher.delivered()
+      // Meanwhile, the outbox may have ended, or the entry have been discarded.
+      try checkOpen()
+      guard state.withLock({ $0.known[name] != nil }) else { continue }
       if let error = try await attempt(entry, &report) {
         report.error = error
         return

@@ -1,16 +1,19 @@
 import Dispatch
 import HTTPClientCore
-import Stores
 import StoresTestSupport
 import Streams
 import TestSupport
 import Testing
+
+@testable import Stores
 
 /// What an observer, a submitter or a store's watcher that never returns costs an outbox and everybody else.
 @Suite(.timeLimit(.minutes(1))) struct StalledObserverTests {
   private let folder = TemporaryFolder()
   private let server = OutboxServer()
   private let gate = DispatchSemaphore(value: 0)
+
+  enum Ending: CaseIterable { case discarding, closing, signingOut }
 
   @Test func `E1: an observer of an outbox's changes that stalls stops itself alone, and misses nothing`() async throws
   {
@@ -30,6 +33,31 @@ import Testing
     #expect(seen.value == [])
     gate.signal()
     #expect(try await seen.wait { $0.count == 6 } == all)
+    stalled.dispose()
+  }
+
+  @Test(arguments: Ending.allCases)
+  func `an entry that is discarded, or whose outbox ends, before a store shows it is not sent`(
+    ending: Ending
+  ) async throws {
+    let outbox = try folder.outbox(server)
+    let entered = Monitor(false)
+    let stalled = outbox.changes.subscribe(onNext: { [gate] _ in
+      if !entered.update({ exchange(&$0, with: true) }) { gate.wait() }
+    })
+    let submission = Recorder(outbox.submit("a"))
+    try await entered.wait { $0 }
+    // The turn has come so far that it waits for those that are notified.
+    for _ in 0..<50 { await outbox.onQueue {} }
+    switch ending {
+    case .discarding: for entry in try outbox.entries() { try outbox.discard(entry) }
+    case .closing: await outbox.close()
+    case .signingOut: try await outbox.signOut()
+    }
+    await outbox.lastTurn()
+    #expect(server.received == [])
+    try await submission.waitForEnd()
+    gate.signal()
     stalled.dispose()
   }
 
