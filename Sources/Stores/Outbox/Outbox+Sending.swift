@@ -141,13 +141,10 @@ extension Outbox {
     var place: OutboxFileName?
     while let name = await onQueue({ [place] in self.next(after: place) }), let newest, name <= newest {
       place = name
-      try checkOpen()
-      guard let entry = try await onQueue({ try self.reread(name, isToBeSent: true) }) else { continue }
       // What stores change from now on is later than the request.
       await publisher.delivered()
-      // Meanwhile, the outbox may have ended, or the entry have been discarded.
       try checkOpen()
-      guard state.withLock({ $0.known[name] != nil }) else { continue }
+      guard let entry = try await onQueue({ try self.reread(name, isToBeSent: true) }) else { continue }
       if let error = try await attempt(entry, &report) {
         report.error = error
         return
