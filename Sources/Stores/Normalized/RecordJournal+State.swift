@@ -11,6 +11,8 @@ extension RecordJournal {
     var firstSize = 0
     /// Whether everything is to be removed before something is written.
     var mustRemove = false
+    /// Whether others have signed the account out since what is not written was requested.
+    var isOutdated = false
     /// What has changed and is not written yet, and whether that removes something.
     var unwritten: [UInt8] = []
     var removesSomething = false
@@ -39,7 +41,7 @@ extension RecordJournal {
 
     /// Forgets what is not written.
     mutating func dropChanges() {
-      (unwritten, removesSomething, lacksChanges, attempts) = ([], false, false, [])
+      (unwritten, removesSomething, lacksChanges, isOutdated, attempts) = ([], false, false, false, [])
     }
 
     var isInUse: Bool { isOpen && !isSignedOut }

@@ -231,7 +231,8 @@ final class RecordJournal: Sendable {
     guard let (received, failure) = result else { return (nil, nil) }
     state.attempts = []
     state.position = tail.last
-    if known == nil || !isSameJournal { state.signOut = tail.signOut }
+    // That there is nothing says nothing of sign-outs.
+    if known == nil || !isSameJournal, tail.last != nil { state.signOut = tail.signOut }
     for entry in tail.entries { state.note(entry) }
     if failure?.hasOtherKeys == true, !isFirst {
       end(&state)
@@ -321,15 +322,15 @@ final class RecordJournal: Sendable {
     if state.isInUse, state.removesSomething {
       state.lacksChanges = true
       // If that cannot be done either, all that there is takes its place when it can: others need not lose the rest.
-      if isJournalKnown(state), (try? storage.removeAll()) != nil { noteRemoval(&state) }
+      if isJournalKnown(state) { try? removeAll(&state) }
     }
     if state.unwritten.count > Self.limit { (state.unwritten, state.attempts, state.lacksChanges) = ([], [], true) }
   }
 
-  /// Whether the journal is the one that was read last, as far as that can be found out: if others have removed all, or signed
-  /// the account out, that is to be read.
+  /// Whether the journal is known to be the one that was read last, or nothing could ever be read: if others have removed
+  /// all, or signed the account out, that is to be read first.
   private func isJournalKnown(_ state: State) -> Bool {
-    guard let tail = try? storage.read(after: state.position) else { return true }
+    guard let tail = try? storage.read(after: state.position) else { return state.isUnread }
     return tail.last?.journal == state.position?.journal
   }
 
@@ -343,7 +344,7 @@ final class RecordJournal: Sendable {
       }
       let all = take(&state)
       do {
-        if state.mustRemove { try remove(&state) }
+        if state.mustRemove, try !remove(&state) { return false }
         if all == nil, state.unwritten.isEmpty { return true }
         // What is there is read first.
         if state.isUnread { return false }
@@ -412,14 +413,48 @@ final class RecordJournal: Sendable {
 
   // MARK: Removing
 
-  private func remove(_ state: inout State) throws {
+  /// Returns whether what has changed since may be written.
+  private func remove(_ state: inout State) throws -> Bool {
     (state.mustRemove, state.mustReplace) = (true, true)
-    try storage.removeAll()
-    noteRemoval(&state)
+    let signOut = try signOutOfOthers(state)
+    if signOut != state.signOut, !state.isUnread { state.isOutdated = true }
+    state.signOut = signOut
+    try removeAll(&state)
+    // A place that is in no journal: so the next read finds another journal, and forgets what has changed.
+    if state.isOutdated { state.position = RecordPosition(journal: .random(in: .min ... .max), number: 0) }
+    return !state.isOutdated
   }
 
-  private func noteRemoval(_ state: inout State) {
+  /// The number of the latest sign-out, as the storage has it; as it is known here, if nothing could ever be read.
+  private func signOutOfOthers(_ state: State) throws -> UInt64 {
+    do {
+      let tail = try storage.read(after: state.position)
+      return tail.last == nil || tail.last?.journal == state.position?.journal ? state.signOut : tail.signOut
+    } catch {
+      if state.isUnread { return state.signOut }
+      throw error
+    }
+  }
+
+  /// Removes all entries, and leaves what is known of the latest sign-out: by it, who knew of no entry still notices that.
+  private func removeAll(_ state: inout State) throws {
+    try storage.removeAll()
     (state.mustRemove, state.mustReplace, state.isUnread, state.position) = (false, true, false, nil)
+    if state.signOut == 0 { return }
+    let mark = mark(of: state.signOut)
+    // If it fails, what is written next says it.
+    if (try? storage.replaceAll(with: mark, after: nil)) == true {
+      state.position = mark.position
+      state.note(mark)
+    }
+  }
+
+  /// An entry that begins a journal, and has nothing but the number of a sign-out.
+  private func mark(of signOut: UInt64) -> RecordEntry {
+    let schema = records.withLock { $0.cache.schema }
+    let nothing = RecordLog.beginning(schema, since: configuration.clock.now)
+    return RecordEntry(
+      RecordPosition(journal: .random(in: .min ... .max), number: 0), [UInt8](signOut: signOut) + nothing)
   }
 
   /// Removes what was written before the records were emptied.
@@ -430,10 +465,7 @@ final class RecordJournal: Sendable {
     try state.withLockUnchecked { state in
       state.isSignedOut = true
       state.dropChanges()
-      let position = RecordPosition(journal: .random(in: .min ... .max), number: 0)
-      let schema = records.withLock { $0.cache.schema }
-      let nothing = RecordLog.beginning(schema, since: configuration.clock.now)
-      try storage.signOut(leaving: RecordEntry(position, [UInt8](signOut: .random(in: 1 ... .max)) + nothing))
+      try storage.signOut(leaving: mark(of: .random(in: 1 ... .max)))
       refusal.withLock { $0 = false }
       end(&state)
     }

@@ -32,7 +32,8 @@ public protocol RecordStorage: Sendable {
 
   /// Removes all entries; they are gone when this returns. It is also called if an entry that removes something, such as
   /// what the server has refused, could not be added: it must not be found again, and the rest can be requested. Before that,
-  /// a store looks whether the journal is still the one that it knows.
+  /// a store reads whether the journal is still the one that it knows. If the account was signed out before, the store begins
+  /// another one with the mark of that.
   func removeAll() throws
 
   /// Removes all entries of the account, which ends, also after ``close()``, and leaves one in their place, whatever is there:
