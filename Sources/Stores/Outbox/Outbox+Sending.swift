@@ -142,7 +142,7 @@ extension Outbox {
     while let name = await onQueue({ [place] in self.next(after: place) }), let newest, name <= newest {
       place = name
       // What stores change from now on is later than the request.
-      await publisher.delivered()
+      await publisher.shown()
       try checkOpen()
       guard let entry = try await onQueue({ try self.reread(name, isToBeSent: true) }) else { continue }
       if let error = try await attempt(entry, &report) {

@@ -56,6 +56,11 @@ final class OutboxPublisher<Mutation: Codable & Sendable, Response: Sendable>: S
     await withCheckedContinuation { continuation in perform { $0.effects.append(.call { continuation.resume() }) } }
   }
 
+  /// Returns when stores show what was reported before, but those that stall; at once if none shows the outbox.
+  func shown() async {
+    if state.withLock({ $0.watchers.contains(where: \.isStore) }) { await delivered() }
+  }
+
   private func perform(_ change: (inout State) -> Void) {
     let (effects, garbage) = state.withLockUnchecked { state in
       change(&state)
@@ -86,7 +91,7 @@ extension OutboxPublisher {
   /// The publisher without locks and threads: methods change it, and collect the effects to carry out afterwards.
   private struct State {
     private var waiting: [OutboxFileName: Entry] = [:]
-    private var watchers: [Watcher] = []
+    private(set) var watchers: [Watcher] = []
     /// The response that stores are writing: those that have not finished, and what follows when all have.
     private var writing: (name: OutboxFileName, stores: Set<UInt64>, completion: @Sendable () -> Void)?
     private var isOver = false

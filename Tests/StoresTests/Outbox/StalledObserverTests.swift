@@ -45,6 +45,8 @@ import Testing
     let stalled = outbox.changes.subscribe(onNext: { [gate] _ in
       if !entered.update({ exchange(&$0, with: true) }) { gate.wait() }
     })
+    let store = Store<String, String>(.ofStream { _ in .never() })
+    store.show(outbox) { _ in .ofAll(keyForResponse: { _ in "k" }) { _, _ in nil } }
     let submission = Recorder(outbox.submit("a"))
     try await entered.wait { $0 }
     // The turn has come so far that it waits for those that are notified.
