@@ -124,8 +124,7 @@ let package = Package(
       dependencies: ["graphql-generate"]),
     .plugin(name: "GraphQLBuildTool", capability: .buildTool(), dependencies: ["graphql-generate"]),
 
-    .target(name: "TestOrder", path: "Tests/TestOrder", publicHeadersPath: "."),
-    .target(name: "TestSupport", dependencies: ["LoopbackServers", "TestOrder"], path: "Tests/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTPClientCore", "Streams"], path: "Tests/HTTPTestSupport"),
     .target(
       name: "GeneratedMoments", dependencies: ["GraphQLClient", "HTTPClientCore", "Streams", "StrictJSON"],
@@ -144,7 +143,8 @@ let package = Package(
       exclude: ["Peers"]),
     .testTarget(name: "SystemBaseTests", dependencies: ["SystemBase", "TestSupport"]),
     .testTarget(name: "CommandLineBaseTests", dependencies: ["CommandLineBase", "SystemBase"]),
-    .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
+    .target(name: "TestOrder", path: "Tests/TestOrder", publicHeadersPath: "."),
+    .testTarget(name: "TestSupportTests", dependencies: ["TestOrder", "TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting", "SystemBase", "TestSupport"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["SystemBase", "Streams", "StreamsTesting"]),
     .testTarget(
