@@ -68,7 +68,9 @@ struct APIOptions: ParsableArguments {
   func client(
     transport: some HTTPTransport = .platform(), token: String? = environmentToken
   ) throws -> APIClient {
-    guard let url = URL(string: endpoint) else { throw ValidationError("'\(endpoint)' is not a URL.") }
+    guard let url = URL(string: endpoint), ["http", "https"].contains(url.scheme), url.host()?.isEmpty == false else {
+      throw ValidationError("--endpoint '\(endpoint)' is no URL of http or https.")
+    }
     var client = try APIClient(baseURL: url, transport: transport, middlewares: .standard())
     if let token { try client.defaultHeaders.set("Authorization", to: "Bearer \(token)") }
     return client

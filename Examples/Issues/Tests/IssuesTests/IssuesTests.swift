@@ -151,6 +151,13 @@ private func server(issues count: Int) throws -> TestServer {
     }
   }
 
+  @Test(arguments: ["foo", "ftp://github.example", "https://", ""])
+  func `an endpoint that is no URL of http is a wrong argument`(_ endpoint: String) throws {
+    let options = try APIOptions.parse(["swiftlang/swift", "--endpoint", endpoint])
+    let error = #expect(throws: (any Error).self) { try options.client() }
+    #expect(Issues.exitCode(for: try #require(error)) == .validationFailure)
+  }
+
   @Test func `an empty token is none`() {
     #expect(APIOptions.token(in: ["GITHUB_TOKEN": ""]) == nil)
     #expect(APIOptions.token(in: ["GITHUB_TOKEN": "t"]) == "t")

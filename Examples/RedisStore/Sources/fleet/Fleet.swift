@@ -4,15 +4,19 @@ import Foundation
 @main
 enum Fleet {
   static func main() async {
-    let words = CommandLine.arguments.dropFirst()
-    let numbers = words.map { Int($0) ?? 0 }
-    guard words.count >= 2 else { return print("usage: fleet PORT FILE [DELAY [STALE [LEASE]]]") }
+    let words = Array(CommandLine.arguments.dropFirst())
+    let times = words.dropFirst(2).compactMap { Int($0) }
+    guard 2...5 ~= words.count, times.count == words.count - 2, times.allSatisfy({ $0 >= 0 }),
+      let port = Int(words[0]), 1...65_535 ~= port
+    else {
+      FileHandle.standardError.write(Data("usage: fleet PORT FILE [DELAY [STALE [LEASE]]]\n".utf8))
+      exit(64)
+    }
     func time(_ place: Int, _ standard: Int) -> Duration {
-      .milliseconds(numbers.count > place ? numbers[place] : standard)
+      .milliseconds(times.count > place ? times[place] : standard)
     }
     let node = Node(
-      port: numbers[0], origin: words[words.startIndex + 1], delay: time(2, 50), staleTime: time(3, 60_000),
-      lease: time(4, 3_000))
+      port: port, origin: words[1], delay: time(0, 50), staleTime: time(1, 60_000), lease: time(2, 3_000))
     await node.run()
   }
 }

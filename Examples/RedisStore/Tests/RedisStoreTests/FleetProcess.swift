@@ -59,6 +59,18 @@ final class FleetProcess: Sendable {
     throw TimedOut(description: "the process has written only \(lines.map(\.text))")
   }
 
+  /// What one that ends by itself ends with, and what it says of that.
+  static func end(with arguments: [String]) throws -> (status: Int32, message: String) {
+    let (process, errors) = (Process(), Pipe())
+    process.executableURL = executable
+    process.arguments = arguments
+    process.standardError = errors
+    try process.run()
+    let message = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, message)
+  }
+
   private static var executable: URL {
     // Beside the tests' own product.
     let products = Bundle.allBundles.map(\.bundleURL.path) + CommandLine.arguments

@@ -29,6 +29,13 @@ struct FleetTests {
     (try? FileManager.default.attributesOfItem(atPath: origin)[.size] as? Int) ?? 0
   }
 
+  @Test(arguments: [[], ["7000"], ["x", "file"], ["0", "file"], ["7000", "file", "x"], ["7000", "file", "-1"]])
+  func `wrong arguments are one line, and the exit code is 64`(_ arguments: [String]) throws {
+    let end = try FleetProcess.end(with: arguments)
+    #expect(end.status == 64)
+    #expect(end.message == "usage: fleet PORT FILE [DELAY [STALE [LEASE]]]\n")
+  }
+
   @Test(arguments: StoreConformance.asyncCases)
   func `it conforms`(_ test: StoreConformance.AsyncCase) async throws {
     let address = RedisServer(port: server.port)
