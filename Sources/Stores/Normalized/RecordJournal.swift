@@ -348,7 +348,8 @@ final class RecordJournal: Sendable {
         if all == nil, state.unwritten.isEmpty { return true }
         // What is there is read first.
         if state.isUnread { return false }
-        guard try write(all ?? state.unwritten, replaces: all != nil, &state) else { return false }
+        let bytes = all.map { [UInt8](signOut: state.signOut) + $0 } ?? state.unwritten
+        guard try write(bytes, replaces: all != nil, &state) else { return false }
         state.dropChanges()
         state.failures = 0
         return true
@@ -365,8 +366,7 @@ final class RecordJournal: Sendable {
       takeChanges(of: &records, &state)
       let isLong = state.size - state.firstSize > max(state.firstSize, Self.slack)
       let isChanged = !state.unwritten.isEmpty || state.lacksChanges
-      guard isChanged, state.mustReplace || state.lacksChanges || isLong else { return nil }
-      return [UInt8](signOut: state.signOut) + records.encoded()
+      return isChanged && (state.mustReplace || state.lacksChanges || isLong) ? records.encoded() : nil
     }
   }
 

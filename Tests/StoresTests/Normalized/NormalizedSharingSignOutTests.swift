@@ -107,6 +107,23 @@ import Testing
     for world in [first, second, third] { #expect(world.title("1") == "a") }
   }
 
+  @Test func `the mark of a sign-out stays if a process that could not read it writes after a removal that had failed`()
+    async throws
+  {
+    try await signOut()
+    let mark = try #require(records.entries.first?.bytes.signOut)
+    let storage = records.opened()
+    storage.setDeaf(true)
+    let second = try NormalizedWorld(sharing: storage)
+    storage.failReading(2)
+    #expect(second.title("1") == nil)
+    records.fail(1)
+    await #expect(throws: SharedRecords.IsAway.self) { try await second.store.clear() }
+    try await second.request(GetIssue("1"), issue("1", "a"))
+    #expect(records.entries.map(\.bytes.signOut) == [mark])
+    #expect(try process().title("1") == "a")
+  }
+
   @Test func `nothing is shown of an account whose sign-out has failed, also if nothing was read before`()
     async throws
   {
