@@ -107,6 +107,8 @@ package struct PreparedPlan: Sendable {
     let type: UInt32
     /// The name of the type, in `text`, where it is between quotes.
     let name: Range<Int32>
+    /// Whether the name needs escapes in JSON: then its bytes there are others, and the same bytes may be another name.
+    let isEscaped: Bool
     /// In `fields`, in the order of the response.
     let fields: Range<Int32>
     /// The place in `fields` of the first that is `__typename`; -1 if there is none.
@@ -302,6 +304,7 @@ package struct PreparedPlan: Sendable {
     typed.append(
       Typed(
         type: type, name: (quoted.lowerBound + 1)..<(quoted.upperBound - 1),
+        isEscaped: typeName.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") },
         fields: start..<Int32(truncatingIfNeeded: fields.count),
         typename: typename.map { start + Int32(truncatingIfNeeded: $0) } ?? -1,
         key: keyStart..<Int32(truncatingIfNeeded: keyFields.count),

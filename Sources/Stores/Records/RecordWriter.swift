@@ -382,8 +382,11 @@ extension RecordCache {
     }
     let old = base(entity, field, at: place)
     guard var slot = combined(old, new, &state) else { return }
+    let change = RecordChange(entity: entity, field: field, place: place)
     if old.chunk != state.number || old.kind == .missing {
-      state.journal.note(RecordChange(entity: entity, field: field, place: place), before: old)
+      state.journal.note(change, before: old)
+    } else {
+      state.journal.noteReplaced(change, by: slot)
     }
     slot.field = 0
     setBase(slot, entity, field, at: place)
@@ -447,8 +450,8 @@ extension PreparedPlan {
   func passType(of node: Int32, _ json: inout ResponseScanner) -> Int32 {
     var number = nodes[Int(node)].firstTyped
     while number >= 0 {
-      let name = typed[Int(number)].name
-      if passName(&json, (name.lowerBound - 1)..<(name.upperBound + 1)) { return number }
+      let (name, isEscaped) = (typed[Int(number)].name, typed[Int(number)].isEscaped)
+      if !isEscaped, passName(&json, (name.lowerBound - 1)..<(name.upperBound + 1)) { return number }
       number = typed[Int(number)].next
     }
     return -1

@@ -9,11 +9,13 @@ struct WriteJournal: ~Copyable {
 
   /// Fields of the base that had nothing before, as most of a first response.
   private(set) var first = SlotStack<RecordChange>()
-  /// The places among them of those whose values point to nothing, such as null. The number of the chunk marks in them that
+  /// Those of them that have got values which point to nothing, such as null. The number of the chunk marks in these that
   /// this write has made them, and goes at its end: it may be that of another chunk later.
-  private(set) var marked = SlotStack<UInt32>()
+  private(set) var marked = SlotStack<RecordChange>()
   /// How many bytes of text their values have that are no objects or lists.
   private(set) var textBytes = 0
+  /// Whether values were replaced that this write had made.
+  private(set) var hasReplaced = false
   /// Whether each of their values is an answer.
   private(set) var areAnswers = true
   /// Others, and fields that were changed once more.
@@ -24,10 +26,16 @@ struct WriteJournal: ~Copyable {
     if value.kind == .scalar {
       textBytes += Int(value.count)
     } else {
-      if !value.hasMemory { marked.append(UInt32(truncatingIfNeeded: first.count)) }
+      if !value.hasMemory { marked.append(field) }
       if value.isUnanswered { areAnswers = false }
     }
     first.append(field)
+  }
+
+  /// Notes that a value takes the place of one that this write has made, which is noted already.
+  mutating func noteReplaced(_ field: RecordChange, by value: Slot) {
+    hasReplaced = true
+    if !value.hasMemory { marked.append(field) }
   }
 
   mutating func note(_ field: RecordChange, before old: Slot?) { others.append(Entry(field: field, old: old)) }
@@ -85,13 +93,14 @@ extension RecordCache {
   private mutating func finishFirst(_ state: inout WriteState, _ changes: inout [RecordChange]) -> Int {
     let fields = state.journal.first.elements(from: 0)
     touched? += fields
-    for index in state.journal.marked.elements(from: 0) {
-      let field = fields[Int(index)]
-      let place = Int(entities[Int(field.entity)].start) + Int(field.place)
-      if !slots[place].hasMemory { slots[place].chunk = 0 }
+    for field in state.journal.marked.elements(from: 0) {
+      var now = slot(field, layer: -1)
+      if now.chunk != state.number || now.hasMemory { continue }
+      now.chunk = 0
+      setBase(now, field.entity, field.field, at: field.place)
     }
     changes = state.journal.areAnswers ? Array(fields) : fields.filter { !slot($0, layer: -1).isUnanswered }
-    if state.journal.textBytes * 4 >= state.chunk.size { return state.journal.textBytes }
+    if !state.journal.hasReplaced, state.journal.textBytes * 4 >= state.chunk.size { return state.journal.textBytes }
     return fields.reduce(0) { $0 + size(of: slot($1, layer: -1), in: state.number) }
   }
 

@@ -287,4 +287,44 @@ struct RecordWritingTests {
       try test.text("fragment F on User { name }", fragment: "F", at: entity)
     }
   }
+
+  @Test("N2: a field that had a value and then null in one response changes as others do later")
+  func nullAfterValue() throws {
+    var test = TestCache()
+    // Most of the response is not selected, so what is left of it is moved, and another response gets its number.
+    let rest = String(repeating: "-", count: 1_000)
+    try test.write(
+      "{ a { name } b { name } }",
+      #"{"a":{"__typename":"User","id":"1","name":"A"},"b":{"__typename":"User","id":"1","name":null},"c":"\#(rest)"}"#)
+    #expect(
+      try test.write(user, #"{"user":{"__typename":"User","id":"1","name":"B"}}"#) == ["Query.user", "User:1.name"])
+  }
+
+  @Test("a response that is refused leaves a field that had a value and then null as it was")
+  func refusedAfterNull() throws {
+    var test = TestCache()
+    let rest = String(repeating: "-", count: 1_000)
+    try test.write(
+      "{ a { name } b { name } }",
+      #"{"a":{"__typename":"User","id":"1","name":"A"},"b":{"__typename":"User","id":"1","name":null},"c":"\#(rest)"}"#)
+    #expect(throws: RecordError.self) {
+      try test.write("{ a { name } b { name } }", #"{"a":{"__typename":"User","id":"1","name":"B"},"b":1}"#)
+    }
+    #expect(try test.text("{ a { name } }") == #"{"a":{"__typename":"User","id":"1","name":null}}"#)
+  }
+
+  @Test(
+    "the name of a type that needs escapes is not taken for what other bytes say",
+    arguments: [(#"x\",\"id\":\"9"#, #"x","id":"9"#, "x"), (#"x\\b"#, #"x\b","id":"9"#, "x\u{8}")])
+  func escapedTypeName(escaped: String, rest: String, name: String) throws {
+    var test = TestCache()
+    var plan = try test.plan(user)
+    for json in [
+      #"{"user":{"__typename":"\#(escaped)","id":"1","name":"A"}}"#, #"{"user":{"__typename":"\#(rest)","name":"B"}}"#,
+    ] {
+      _ = try test.cache.write(Array(json.utf8).span.bytes, of: &plan)
+    }
+    #expect(test.cache.entity(name, id: "9") != nil)
+    #expect(test.cache.entityCount == 3)
+  }
 }
