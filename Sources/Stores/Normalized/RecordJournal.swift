@@ -166,15 +166,12 @@ final class RecordJournal: Sendable {
     if listening.withLock({ exchange(&$0.leavesToTimer, with: false) && $0.isRepeated }) { noteOthers() }
   }
 
-  /// Takes what others have added, and reports why it could not.
+  /// Takes what others have added, below what is not written yet, and reports why it could not.
   func receive(
     reportingErrorsTo report: (any Error) -> Void, showing show: (NormalizedRecords.Received) -> Void
   ) {
     do { try receive(showing: show) } catch { report(error) }
   }
-
-  /// Takes what others have added, below what is not written yet.
-  func receive() throws { try receive { received in onReceived.withLock { $0 }?(received)() } }
 
   /// Shows what others have added; calls watchers on a thread of its own: one that stalls keeps nothing from being read or
   /// written.

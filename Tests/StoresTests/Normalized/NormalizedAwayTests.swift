@@ -95,7 +95,7 @@ import Testing
     second.time.advance(by: .seconds(1))
     try await eventually { first.store.missingPath(of: GetIssue("1")) != nil }
     try await second.store.flush()
-    try first.store.journal?.receive()
+    try first.store.takeOthers()
     #expect(watcher.brief() == ["2 b OPEN memory"])
     #expect(try process().store.peek(GetIssue("2"))?.value?.issue?.title == "b")
   }

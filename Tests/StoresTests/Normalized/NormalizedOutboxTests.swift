@@ -240,7 +240,7 @@ import Testing
     let mutation = Recorder(second.store.mutate(RenameIssue("1", "other")))
     second.server.last.data(renamed("1", "other"))
     try await mutation.waitForCompletion()
-    try first.store.journal?.receive()
+    try first.store.takeOthers()
     first.server.last.data(renamed("1", "sent"))
     try await submission.waitForCompletion()
     for watcher in watchers {

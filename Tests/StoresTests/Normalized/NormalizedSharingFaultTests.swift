@@ -34,7 +34,7 @@ import Testing
 
   /// Checks that two processes, and one that begins now, have a title of issue 1.
   private func expect(_ title: String?, in first: NormalizedWorld, _ second: NormalizedWorld) throws {
-    for world in [first, second] { try world.store.journal?.receive() }
+    for world in [first, second] { try world.store.takeOthers() }
     #expect([first.title, second.title, try process().title] == [title, title, title])
   }
 
@@ -60,7 +60,7 @@ import Testing
       if isAnswered.update({ exchange(&$0, with: true) }) { return }
       server.last.data(issue("1", "c"))
     }
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     try await get.waitForCompletion()
     try expect("c", in: first, second)
   }
@@ -71,7 +71,7 @@ import Testing
     storage.onRead { [records = second.store.records] _ in
       records.withLock { if $0.epoch == 0 { $0.removeAll(now: StoreTime(microseconds: 1_000_000)) } }
     }
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     try second.store.journal?.removeAll()
     #expect(second.store.missingPath(of: GetIssue("2")) != nil)
     #expect(records.entries == [])
@@ -86,7 +86,7 @@ import Testing
     try first.store.invalidate(GetIssue("1"))
     for world in [first, second] { world.time.advance(by: .seconds(1)) }
     try await second.request(GetIssue("1"), issue("1", "b"))
-    try first.store.journal?.receive()
+    try first.store.takeOthers()
     let next = try process()
     next.time.advance(by: .seconds(1))
     for world in [first, second, next] { #expect(world.store.peek(GetIssue("1"))?.isStale == false) }
@@ -97,7 +97,7 @@ import Testing
     let (first, second, _) = try await two()
     try first.store.invalidate(GetIssue("1"))
     try await first.request(GetIssue("1"), issue("1", "a"))
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     for world in [first, second, try process()] { #expect(world.store.peek(GetIssue("1"))?.isStale == false) }
   }
 
@@ -108,7 +108,7 @@ import Testing
     let long = String(repeating: "x", count: 100_000)
     for number in 0..<5 { try await first.request(GetIssue("2"), issue("2", "\(number)" + long)) }
     #expect(records.entries.count < 5)
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(second.store.peek(GetIssue("2"))?.value?.issue?.title == "4" + long)
     #expect(watcher.brief() == [])
   }
@@ -128,7 +128,7 @@ import Testing
       for number in 0..<20 {
         try await first.request(GetIssue("new"), issue("new", "\(number)"))
         for world in [first, second] { world.time.advance(by: .seconds(1)) }
-        least = min(least, try ContinuousClock().measure { try second.store.journal?.receive() })
+        least = min(least, try ContinuousClock().measure { try second.store.takeOthers() })
       }
       return least
     }
@@ -156,10 +156,10 @@ import Testing
     let (first, second, _) = try await two()
     let backup = records.backup
     try await first.request(GetIssue("1"), issue("1", "b"))
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     try await first.request(GetIssue("2"), issue("2", "c"))
     records.restore(backup)
-    for world in [first, second] { try world.store.journal?.catchUpNow() }
+    for world in [first, second] { try world.store.catchUpNow() }
     try expect("b", in: first, second)
     for world in [first, second, try process()] {
       #expect(world.store.peek(GetIssue("2"))?.value?.issue?.title == "c", "what was written is written again")
@@ -171,12 +171,12 @@ import Testing
     try await first.request(GetIssue("2"), issue("2", "a"))
     let backup = records.backup
     try await first.request(GetIssue("2"), issue("2", "b"))
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     records.restore(backup)
     let third = try process()
     try await third.request(GetIssue("1"), issue("1", "c"))
     // It has the number of the last entry that they have read.
-    for world in [first, second, third] { try world.store.journal?.catchUpNow() }
+    for world in [first, second, third] { try world.store.catchUpNow() }
     try expect("c", in: first, second)
     for world in [first, second, third, try process()] {
       #expect(world.store.peek(GetIssue("2"))?.value?.issue?.title == "b")
@@ -190,7 +190,7 @@ import Testing
     try await first.request(GetIssue("1"), issue("1", "b"))
     for title in ["c", "d"] {
       records.restore(backup)
-      try first.store.journal?.catchUpNow()
+      try first.store.catchUpNow()
       #expect(try process().title == (title == "c" ? "b" : "c"))
       try await first.request(GetIssue("1"), issue("1", title))
     }
@@ -204,8 +204,8 @@ import Testing
     first.server.last.answer("{}", status: 403)
     try await get.waitForEnd()
     records.restore(backup)
-    try first.store.journal?.catchUpNow()
-    try second.store.journal?.receive()
+    try first.store.catchUpNow()
+    try second.store.takeOthers()
     for world in [first, second, try process()] { #expect(world.title == nil) }
   }
 
@@ -217,7 +217,7 @@ import Testing
     other.bytes += [RecordStatement.section.rawValue]
     try second.store.update(GetIssue("1")) { $0.issue?.title = "b" }
     records.replace([other])
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     try expect("a", in: first, second)
     #expect(try storage.read(after: nil).entries == [other])
   }
@@ -239,11 +239,11 @@ import Testing
       case 5: backups.append(records.backup)
       case 6: if let backup = backups.randomElement(using: &random) { records.restore(backup) }
       case 7: if step % 5 == 0 { try await world.store.clear() } else { worlds[number] = try process() }
-      default: try? world.store.journal?.receive()
+      default: try? world.store.takeOthers()
       }
     }
     for (number, world) in worlds.enumerated() { try await world.request(GetIssue("9"), issue("9", "\(number)")) }
-    for _ in 0..<2 { for world in worlds { try world.store.journal?.catchUpNow() } }
+    for _ in 0..<2 { for world in worlds { try world.store.catchUpNow() } }
     let fresh = try process()
     for (world, id) in worlds.flatMap({ world in ["1", "2", "3", "9"].map { (world, $0) } }) {
       // Where something is missing, who has read it keeps the last value.
@@ -307,7 +307,7 @@ import Testing
     try await second.request(GetIssue("1"), issue("1", "b"))
     try await first.request(GetIssue("1"), issue("1", "c"))
     storage.onRead { $0.entries += $0.entries }
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(second.title == "c")
   }
 
@@ -316,7 +316,7 @@ import Testing
   @Test func `damage that is found later is reported once, and replaced with the next change`() async throws {
     let (first, second, storage) = try await two()
     storage.onRead { $0.lostBytes = 7 }
-    for _ in 0..<2 { try second.store.journal?.receive() }
+    for _ in 0..<2 { try second.store.takeOthers() }
     #expect(errors.value == [.damaged(lostBytes: 7)])
     storage.onRead { _ in }
     try await second.request(GetIssue("2"), issue("2", "b"))
@@ -327,7 +327,7 @@ import Testing
   @Test func `a journal that cannot be read at all is no removal`() async throws {
     let (_, second, storage) = try await two()
     storage.onRead { $0 = RecordTail(last: nil, lostBytes: 7) }
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(errors.value == [.damaged(lostBytes: 7)])
     #expect(second.title == "a")
   }
@@ -345,7 +345,7 @@ import Testing
     let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheOnly))
     try await first.request(GetIssue("1"), issue("1", "b"))
     try addGarbage()
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     try await eventually { watcher.elements.value.last?.brief == "1 b OPEN memory" }
   }
 
@@ -354,7 +354,7 @@ import Testing
     try await first.request(GetIssue("2"), issue("2", "b"))
     let last = try #require(records.entries.last?.position)
     #expect(try records.opened().replaceAll(with: RecordEntry(last.next, [9, 9]), after: last))
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(second.title == "a")
     try await second.request(GetIssue("3"), issue("3", "c"))
     try expect("a", in: first, second)
@@ -369,7 +369,7 @@ import Testing
     #expect(third.title == nil)
     // They find the damage, and repair it.
     try await first.request(GetIssue("1"), issue("1", "b"))
-    try third.store.journal?.receive()
+    try third.store.takeOthers()
     try await first.request(GetIssue("3"), issue("3", "d"))
     try await third.request(GetIssue("2"), issue("2", "c"))
     try expect("b", in: first, second)
@@ -382,7 +382,7 @@ import Testing
   ) async throws {
     let (first, second, _) = try await two()
     try await first.request(GetIssue("2"), issue("2", "b"))
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(second.store.peek(GetIssue("2"))?.value?.issue?.title == "b")
     let get = Recorder(second.store.get(GetIssue("1"), .networkOnly))
     if isSignedOutBefore { try await first.store.signOut() }
@@ -415,7 +415,7 @@ import Testing
     records.fail(1)
     try await second.request(GetIssue("1"), issue("1", "a"))
     try await first.request(GetIssue("2"), issue("2", "b"))
-    try second.store.journal?.catchUpNow()
+    try second.store.catchUpNow()
     try expect("a", in: first, second)
   }
 
@@ -433,17 +433,9 @@ import Testing
     } else {
       try addGarbage()
     }
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     try await eventually { watcher.elements.value.last?.brief == "-" }
     #expect(second.title == nil)
-  }
-}
-
-extension RecordJournal {
-  /// What it does when the storage reports something.
-  fileprivate func catchUpNow() throws {
-    try receive()
-    try write()
   }
 }
 

@@ -34,7 +34,7 @@ import Testing
     records.fail(2)
     second.server.last.answer("{}", status: 403)
     try await get.waitForEnd()
-    try second.store.journal?.catchUpNow()
+    try second.store.catchUpNow()
     for world in [second, try process()] { #expect(world.title("2") == nil) }
   }
 
@@ -47,9 +47,9 @@ import Testing
     try await first.request(GetIssue("1"), issue("1", "a"))
     try await second.request(GetIssue("2"), issue("2", "b"))
     try await signOut()
-    if isSignOutKnown { try second.store.journal?.receive() }
+    if isSignOutKnown { try second.store.takeOthers() }
     try await second.store.clear()
-    try first.store.journal?.catchUpNow()
+    try first.store.catchUpNow()
     #expect(try process().title("1") == nil)
     #expect(first.title("1") == nil)
   }
@@ -69,11 +69,11 @@ import Testing
     try await signOut(first)
     if failsAgain {
       storage.onRead { [records] _ in records.fail(1) }
-      #expect(throws: SharedRecords.IsAway.self) { try second.store.journal?.catchUpNow() }
+      #expect(throws: SharedRecords.IsAway.self) { try second.store.catchUpNow() }
       storage.onRead { _ in }
     }
     records.fail(0)
-    try second.store.journal?.catchUpNow()
+    try second.store.catchUpNow()
     for world in [second, try process()] { #expect(world.title("1") == nil) }
   }
 
@@ -86,7 +86,7 @@ import Testing
     records.fail(1)
     try await second.request(GetIssue("1"), issue("1", "a"))
     try await first.request(GetIssue("2"), issue("2", "c"))
-    for world in [second, first] { try world.store.journal?.catchUpNow() }
+    for world in [second, first] { try world.store.catchUpNow() }
     for world in [first, second, try process()] { #expect(world.title("1") == "a") }
   }
 
@@ -96,14 +96,14 @@ import Testing
     try await signOut()
     let (first, second) = (try process(), try process())
     try await first.request(GetIssue("2"), issue("2", "b"))
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     records.replace([])
-    for world in [first, second] { try world.store.journal?.receive() }
+    for world in [first, second] { try world.store.takeOthers() }
     records.fail(1)
     try await second.request(GetIssue("1"), issue("1", "a"))
     try await first.request(GetIssue("2"), issue("2", "c"))
     let third = try process()
-    for world in [second, first, third] { try world.store.journal?.catchUpNow() }
+    for world in [second, first, third] { try world.store.catchUpNow() }
     for world in [first, second, third] { #expect(world.title("1") == "a") }
   }
 
@@ -175,7 +175,7 @@ import Testing
       case 6: if removes { try? await world.store.clear() }
       case 7:
         records.fail(0)
-        for _ in 0..<2 { try? world.store.journal?.catchUpNow() }
+        for _ in 0..<2 { try? world.store.catchUpNow() }
         (worlds[number], informed) = (try process(), informed.union([number]))
       case 8:
         records.fail(Int.random(in: 0...1, using: &random))
@@ -184,14 +184,14 @@ import Testing
         worlds[number] = try process()
       case 9, 10: records.fail(Int.random(in: 1...4, using: &random))
       case 11: storage.loseAnswers(1)
-      default: if (try? world.store.journal?.catchUpNow()) != nil { informed.insert(number) }
+      default: if (try? world.store.catchUpNow()) != nil { informed.insert(number) }
       }
       let bytes = records.entries.map { String(decoding: $0.bytes, as: UTF8.self) }.joined()
       let old = (0..<max(signedOutAt, 0)).first { bytes.contains("t\($0)z") }
       try #require(old == nil, "of before \(signedOutAt) in \(log)")
     }
     records.fail(0)
-    for _ in 0..<3 { for (world, _) in worlds { try? world.store.journal?.catchUpNow() } }
+    for _ in 0..<3 { for (world, _) in worlds { try? world.store.catchUpNow() } }
     let (fresh, _) = try process()
     for (world, id) in worlds.flatMap({ world in ["1", "2", "3"].map { (world.0, $0) } }) {
       let title = world.title(id)
@@ -201,14 +201,6 @@ import Testing
       #expect(title == fresh.title(id), "issue \(id) after \(log)")
       if !removes, requested.contains(id) { #expect(title != nil, "issue \(id) is lost after \(log)") }
     }
-  }
-}
-
-extension RecordJournal {
-  /// What it does when the storage reports something.
-  fileprivate func catchUpNow() throws {
-    try receive()
-    try write()
   }
 }
 

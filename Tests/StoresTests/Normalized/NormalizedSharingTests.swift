@@ -120,12 +120,12 @@ import Testing
     let replacing = replacedBy == 0 ? first : try process()
     if replacedBy == 2 { replacing.store.invalidate(EntityID("Issue", id: "2")) }
     try await replace(by: replacing)
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(watcher.take().last.map { $0.value == nil } == true)
     // What is requested again is there.
     try await first.request(GetIssue("1"), issue("1", "b"))
     try await replace(by: first)
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(watcher.take().last?.value?.issue?.title == "b")
   }
 
@@ -143,11 +143,11 @@ import Testing
     let next = Recorder(third.store.stream(GetIssue("1"), .cacheOnly))
     try await first.request(GetIssue("1"), issue("1", "b"))
     try first.store.update(GetIssue("1")) { $0.issue?.title = "c" }
-    for world in [second, third] { try world.store.journal?.receive() }
+    for world in [second, third] { try world.store.takeOthers() }
     try await first.store.clear()
     try await first.request(GetIssue("1"), issue("1", "d"))
     for world in [second, third] {
-      try world.store.journal?.receive()
+      try world.store.takeOthers()
       #expect(world.store.peek(GetIssue("1"))?.value == nil)
     }
     #expect(watcher.take().allSatisfy { $0.value == nil })
@@ -202,12 +202,12 @@ import Testing
     _ = watcher.take()
     time = .milliseconds(20)
     try await process().request(GetIssue("1"), issue("1", "a"))
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(watcher.brief() == ["1 a OPEN memory"])
     // Nobody knows how old it is if that is more than clocks differ by.
     time = .seconds(3_600)
     try await process().request(GetIssue("1"), issue("1", "b"))
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(second.store.peek(GetIssue("1"))?.isStale == true)
   }
 
@@ -254,7 +254,7 @@ import Testing
     request.data(issue("1", "a", "CLOSED"))
     try await slow.waitForCompletion()
     for world in [first, second, try process()] {
-      try world.store.journal?.receive()
+      try world.store.takeOthers()
       #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 b CLOSED")
     }
   }
@@ -267,17 +267,17 @@ import Testing
     // The first process has asked before the server's change, and the second one after it.
     let early = Recorder(second.store.get(GetIssue("1"), .networkOnly))
     try await first.request(GetIssue("1"), issue("1", "a"))
-    for world in [second, third] { try world.store.journal?.receive() }
+    for world in [second, third] { try world.store.takeOthers() }
     let late = Recorder(third.store.get(GetIssue("1"), .networkOnly))
     second.server.last.data(issue("1", "b"))
     try await early.waitForCompletion()
     #expect(second.store.peek(GetIssue("1"))?.value?.description == "1 a OPEN")
     // The second one has nothing to say to others of what it does not show.
-    try third.store.journal?.receive()
+    try third.store.takeOthers()
     third.server.last.data(issue("1", "b"))
     try await late.waitForCompletion()
     for world in worlds {
-      try world.store.journal?.receive()
+      try world.store.takeOthers()
       #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 b OPEN")
     }
   }
@@ -304,7 +304,7 @@ import Testing
     // Then both add to it.
     try await first.request(GetIssue("3"), issue("3", "c"))
     try await second.request(GetIssue("4"), issue("4", "d"))
-    try first.store.journal?.receive()
+    try first.store.takeOthers()
     for world in [first, second, try process()] {
       let titles = (1...4).map { world.store.peek(GetIssue("\($0)"))?.value?.issue?.title }
       #expect(titles == ["a", "b", "c", "d"])
@@ -317,7 +317,7 @@ import Testing
     #expect(second.store.peek(GetIssue("1"))?.value?.description == "1 a OPEN")
     try await first.request(GetIssue("1"), issue("1", "b", "MERGED"))
     try second.store.update(GetIssue("1")) { $0.issue?.title = "c" }
-    try first.store.journal?.receive()
+    try first.store.takeOthers()
     for world in [first, second, try process()] {
       #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 c MERGED")
     }
@@ -331,9 +331,9 @@ import Testing
     try await first.request(GetIssue("1"), issue("1", "b", "MERGED"))
     let edits = NormalizedEdits(second.store, nil, isOptimistic: false)
     try edits.update(GetIssue("1")) { $0.issue?.title = "c" }
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     try await second.store.flush()
-    try first.store.journal?.receive()
+    try first.store.takeOthers()
     for world in [first, second, try process()] {
       #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 c MERGED")
     }
@@ -360,7 +360,7 @@ import Testing
     #expect(second.store.peek(GetIssue("1"))?.value != nil)
     let slow = Recorder(second.store.get(GetIssue("1"), .networkOnly))
     try await first.store.signOut()
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     second.server.last.data(issue("1", "late"))
     try await slow.waitForCompletion()
     #expect(records.hasSignOutAlone)
@@ -379,7 +379,7 @@ import Testing
     let long = String(repeating: "x", count: 100_000)
     for number in 0..<10 { try await first.request(GetIssue("1"), issue("1", "\(number)" + long)) }
     #expect(records.entries.count < 8)
-    try second.store.journal?.receive()
+    try second.store.takeOthers()
     #expect(second.store.peek(GetIssue("1"))?.value?.issue?.title == "9" + long)
     #expect(second.store.missingPath(of: GetIssue("2")) == "issue.__typename")
     second.server.last.data(renamed("3", "c"))
@@ -430,7 +430,7 @@ import Testing
     #expect(new.store.peek(GetIssue("1")) == nil)
     try await new.request(GetIssue("1"), issue("1", "b"))
     let entries = records.entries
-    try old.store.journal?.receive()
+    try old.store.takeOthers()
     #expect(errors.value == [.otherKeys])
     try await old.request(GetIssue("1"), issue("1", "c"))
     #expect(old.store.peek(GetIssue("1"))?.value?.issue?.title == "c")
@@ -446,7 +446,7 @@ import Testing
     try await world.request(GetIssue("1"), issue("1", "a"))
     let last = try #require(records.entries.last)
     #expect(try records.opened().append(RecordEntry(last.position.next, [9, 9]), after: last.position))
-    try world.store.journal?.receive()
+    try world.store.takeOthers()
     #expect(errors.value == [.damaged(lostBytes: 2)])
     #expect(world.store.peek(GetIssue("1"))?.value?.issue?.title == "a")
     try await world.request(GetIssue("2"), issue("2", "b"))
@@ -488,7 +488,7 @@ import Testing
       case 11:
         slow[number] = nil
         worlds[number] = try process(isDeaf: true)
-      default: try? world.store.journal?.receive()
+      default: try? world.store.takeOthers()
       }
     }
     records.fail(0)
@@ -500,7 +500,7 @@ import Testing
     for (number, world) in worlds.enumerated() { try await world.request(GetIssue("9"), issue("9", "\(number)")) }
     let fresh = try process()
     for world in worlds {
-      try world.store.journal?.receive()
+      try world.store.takeOthers()
       for id in ["1", "2", "3", "9"] {
         let (own, wanted) = (world.store.missingPath(of: GetIssue(id)), fresh.store.missingPath(of: GetIssue(id)))
         #expect(own == wanted, "issue \(id) after \(log)")

@@ -76,6 +76,21 @@ struct NormalizedWorld {
   }
 }
 
+extension NormalizedStore {
+  /// Takes what others have added to the storage, and calls watchers at once.
+  func takeOthers() throws {
+    var failure: (any Error)?
+    journal?.receive(reportingErrorsTo: { failure = $0 }, showing: { show($0)() })
+    if let failure { throw failure }
+  }
+
+  /// What its journal does when the storage reports something.
+  func catchUpNow() throws {
+    try takeOthers()
+    try journal?.write()
+  }
+}
+
 extension TemporaryFolder {
   /// A copy of what is on disk now, as the next process finds it if this one ends.
   func copy() throws -> TemporaryFolder {
