@@ -156,8 +156,14 @@ final class RecordFile: RecordStorage {
       let bytes = record(entry)
       guard bytes.count <= Self.limit else { throw DiskCacheError.tooLarge(size: bytes.count, limit: Self.limit) }
       closeFile(&state)
-      try withFolder { try fileSystem.replace(Self.name, in: $0, at: path, with: bytes) }
-      if state.isRemoving { try endRemoval(&state) }
+      try withFolder { folder in
+        try fileSystem.replace(Self.name, in: folder, at: path, with: bytes)
+        if !state.isRemoving { return }
+        try endRemoval()
+        // Found again after a power cut, it would remove what is there now.
+        try fileSystem.sync(folder)
+        state.isRemoving = false
+      }
       state.file = try fileSystem.open(file, .append)
       return true
     }
@@ -194,13 +200,12 @@ final class RecordFile: RecordStorage {
       try fileSystem.removeIfThere(file)
       try fileSystem.sync(folder)
     }
-    try endRemoval(&state)
-  }
-
-  private func endRemoval(_ state: inout State) throws {
-    try fileSystem.removeIfThere("\(path)/\(Self.removal)")
+    // What is written later syncs the folder.
+    try endRemoval()
     state.isRemoving = false
   }
+
+  private func endRemoval() throws { try fileSystem.removeIfThere("\(path)/\(Self.removal)") }
 
   func signOut(leaving mark: RecordEntry) throws {
     try state.withLockUnchecked { state in

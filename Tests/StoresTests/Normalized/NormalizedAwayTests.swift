@@ -1,3 +1,4 @@
+import Foundation
 import GraphQLClient
 import StoresTestSupport
 import Streams
@@ -114,6 +115,23 @@ import Testing
     await world.store.close()
     let next = try NormalizedWorld(in: folder.url)
     #expect(["1", "2", "3"].map { next.store.peek(GetIssue($0))?.value?.issue?.title } == [nil, "a", "c"])
+  }
+
+  @Test func `D3: what is written after a removal that has failed is there after a power cut`() async throws {
+    let files = FaultyFileSystem()
+    let world = try NormalizedWorld(in: folder.url, fileSystem: files)
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    files.keepFiles(endingWith: "/records")
+    files.setFull(true)
+    try await refuse(403, in: world)
+    #expect(folder.files.contains { $0.hasSuffix("/removing") })
+    files.setFull(false)
+    files.keepFiles(endingWith: nil)
+    try await world.request(GetIssue("3"), issue("3", "c"))
+    let lost = files.unsyncedRemovals
+    await world.store.close()
+    for path in lost { #expect(FileManager.default.createFile(atPath: path, contents: nil)) }
+    #expect(try NormalizedWorld(in: folder.url).store.peek(GetIssue("3"))?.value?.issue?.title == "c")
   }
 
   @Test func `D3: what the server has refused is removed from a file as soon as the disk works`() async throws {

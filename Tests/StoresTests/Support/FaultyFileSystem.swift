@@ -21,6 +21,8 @@ final class FaultyFileSystem: FileSystem {
     var failsAfterRename: (suffix: String, isLasting: Bool)?
     var openCount = 0
     var isFull = false
+    var folders: Set<Int32> = []
+    var unsyncedRemovals: Set<String> = []
   }
 
   private let real: SystemFileSystem
@@ -37,6 +39,9 @@ final class FaultyFileSystem: FileSystem {
 
   /// The files that are open.
   var openCount: Int { state.value.openCount }
+
+  /// The files whose removal no sync of a folder has followed: after a power cut, they may be there again.
+  var unsyncedRemovals: Set<String> { state.value.unsyncedRemovals }
 
   /// The bytes that were read since `fail` was called.
   var bytesRead: Int { state.value.bytesRead }
@@ -117,7 +122,10 @@ final class FaultyFileSystem: FileSystem {
       throw FileError(code: unreadable.code, call: "open")
     }
     let file = try real.open(path, mode)
-    state.update { $0.openCount += 1 }
+    state.update { state in
+      state.openCount += 1
+      if mode == .folder { state.folders.insert(file) }
+    }
     return file
   }
 
@@ -138,6 +146,7 @@ final class FaultyFileSystem: FileSystem {
   func sync(_ file: Int32) throws {
     try check("sync")
     try real.sync(file)
+    state.update { if $0.folders.contains(file) { $0.unsyncedRemovals = [] } }
   }
 
   var lockTimeout: Duration { real.lockTimeout }
@@ -149,7 +158,10 @@ final class FaultyFileSystem: FileSystem {
 
   func close(_ file: Int32) throws {
     // The system closes the number, whatever else goes wrong.
-    state.update { $0.openCount -= 1 }
+    state.update { state in
+      state.openCount -= 1
+      state.folders.remove(file)
+    }
     try real.close(file)
     try check("close")
   }
@@ -183,6 +195,7 @@ final class FaultyFileSystem: FileSystem {
     try check("remove")
     if let suffix = state.value.keptSuffix, path.hasSuffix(suffix) { throw FileError(code: EIO, call: "remove") }
     try real.remove(path)
+    state.update { _ = $0.unsyncedRemovals.insert(path) }
   }
 
   func makeFolder(_ path: String) throws {
