@@ -16,6 +16,8 @@ extension RecordJournal {
     /// What has changed and is not written yet, and whether that removes something.
     var unwritten: [UInt8] = []
     var removesSomething = false
+    /// How many bytes that may be, before what has changed since goes.
+    var unwrittenLimit = RecordJournal.limit
     /// Whether more than that is not written: then all has to be.
     var lacksChanges = false
     /// Entries that the storage has failed to write, and may have nevertheless.
@@ -42,6 +44,15 @@ extension RecordJournal {
     /// Forgets what is not written.
     mutating func dropChanges() {
       (unwritten, removesSomething, lacksChanges, isOutdated, attempts) = ([], false, false, false, [])
+      unwrittenLimit = RecordJournal.limit
+    }
+
+    /// Says what is not written in fewer bytes. Of an entry with a part of it, it would not be known any more which part.
+    mutating func shortenUnwritten(to bytes: [UInt8]) {
+      attempts = attempts.filter { $0.count == unwritten.count }.map { attempt in
+        Attempt(position: attempt.position, hash: attempt.hash, count: bytes.count, isAll: attempt.isAll)
+      }
+      unwritten = bytes
     }
 
     var isInUse: Bool { isOpen && !isSignedOut }

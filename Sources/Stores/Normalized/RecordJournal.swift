@@ -13,8 +13,8 @@ final class RecordJournal: Sendable {
   private static let slack = 256 << 10
   /// How often a change is tried again because others have been quicker.
   static let attempts = 100
-  /// How many bytes are kept of what cannot be written.
-  private static let limit = 4 << 20
+  /// How many bytes of what cannot be written are kept as they are.
+  static let limit = 4 << 20
   /// How long after a failure the storage is tried again.
   private static let backoff = Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0)
 
@@ -321,7 +321,20 @@ final class RecordJournal: Sendable {
       // If that cannot be done either, all that there is takes its place when it can: others need not lose the rest.
       if isJournalKnown(state) { try? removeAll(&state) }
     }
-    if state.unwritten.count > Self.limit { (state.unwritten, state.attempts, state.lacksChanges) = ([], [], true) }
+    if state.unwritten.count > state.unwrittenLimit { shortenUnwritten(&state) }
+  }
+
+  /// Keeps of what could not be written what memory still has.
+  private func shortenUnwritten(_ state: inout State) {
+    let (schema, staleTimes) = records.withLock { ($0.cache.schema, $0.cache.dates.staleTimes) }
+    let now = configuration.clock.now
+    guard var unwritten = UnwrittenRecords(state.unwritten, schema, staleTimes, now: now) else {
+      (state.unwritten, state.attempts, state.lacksChanges) = ([], [], true)
+      return
+    }
+    records.withLockUnchecked { unwritten.forget(missingIn: $0) }
+    state.shortenUnwritten(to: unwritten.bytes)
+    state.unwrittenLimit = max(Self.limit, 2 * state.unwritten.count)
   }
 
   /// Whether the journal is known to be the one that was read last, or nothing could ever be read: if others have removed

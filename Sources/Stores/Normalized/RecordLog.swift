@@ -83,6 +83,9 @@ struct RecordLog: Sendable {
     _ = operations.removeAll()
   }
 
+  /// Whether something is kept of an operation.
+  func knows(_ digest: UInt128) -> Bool { operations.peek(digest) != nil }
+
   /// The key of an operation of which something was noted here.
   func key(_ digest: UInt128) -> NormalizedKey? { keys.peek(digest) }
 
@@ -126,8 +129,14 @@ struct RecordLog: Sendable {
   }
 
   private static func encode(_ operation: Operation, _ digest: UInt128, into bytes: inout [UInt8]) {
+    encode((digest, operation.writtenAt, operation.isInvalidated), into: &bytes)
+  }
+
+  static func encode(
+    _ operation: (digest: UInt128, writtenAt: StoreTime, isInvalidated: Bool), into bytes: inout [UInt8]
+  ) {
     bytes.append(.operation)
-    bytes.append(fixed: digest)
+    bytes.append(fixed: operation.digest)
     bytes.append(fixed: operation.writtenAt.microseconds)
     bytes.append(operation.isInvalidated ? 1 : 0)
   }

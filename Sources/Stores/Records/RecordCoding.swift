@@ -217,6 +217,8 @@ struct RecordReceipt {
   var changes: [RecordChange] = []
   /// The fields that have other dates.
   var dated: [RecordChange] = []
+  /// The entities that have no fields but those that followed.
+  var cleared: Set<UInt32> = []
   fileprivate var keys: [SlotKey] = []
   private let now: StoreTime
 
@@ -305,6 +307,7 @@ extension RecordCache {
 
   private mutating func clear(_ entity: UInt32, _ receipt: inout RecordReceipt?) {
     if receipt == nil { return clear(entity) }
+    receipt?.cleared.insert(entity)
     let layer = receipt?.layer
     receipt?.changes += remove(RecordID(number: entity), in: layer)
   }

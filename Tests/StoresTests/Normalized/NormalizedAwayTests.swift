@@ -53,6 +53,30 @@ import Testing
     try await wait(for: "b", in: first)
   }
 
+  @Test func `N16: of much that could not be written nothing is lost, also where others have replaced the journal`()
+    async throws
+  {
+    let (first, second) = try await two(isDeaf: true)
+    let long = String(repeating: "x", count: 200_000)
+    records.setAway(true)
+    for number in 0..<30 {
+      try await second.request(GetIssue("2"), issue("2", "\(number)" + long))
+      try await second.request(GetIssue("\(number + 10)"), issue("\(number + 10)", "b\(number)"))
+    }
+    records.setAway(false)
+    // The journal becomes so long that it is replaced.
+    for number in 0..<5 { try await first.request(GetIssue("1"), issue("1", "\(number)" + long)) }
+    #expect(records.entries.count < 5)
+    try second.store.catchUpNow()
+    for world in [second, try process()] {
+      for number in 0..<30 {
+        #expect(world.store.peek(GetIssue("\(number + 10)"))?.value?.issue?.title == "b\(number)")
+      }
+      #expect(world.store.peek(GetIssue("2"))?.value?.issue?.title == "29" + long)
+      #expect(world.store.peek(GetIssue("1"))?.value?.issue?.title == "4" + long)
+    }
+  }
+
   @Test func `what could not be written is tried again after pauses that double, and reported once`() async throws {
     let errors = Mutable(0)
     let first = try process()
