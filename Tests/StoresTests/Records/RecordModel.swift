@@ -124,10 +124,12 @@ indirect enum ModelResponse {
   }
 }
 
-/// A server whose objects change with each response, but not within one.
+/// A server whose objects change with each response, but not within one, unless it is fickle.
 struct ModelServer {
   let seed: UInt64
   var hasErrors: Bool
+  /// Whether a scalar of an object may have another value in each place of a response.
+  var isFickle = false
   var random: RecordRandom
   var errors: [RecordErrorPath] = []
 
@@ -167,7 +169,9 @@ struct ModelServer {
   {
     if hasErrors, random.one(in: 8) { return error(path) }
     switch group.name.first {
-    case "s": return .scalar(["1", "2", "\"x\"", "null", "{\"a\":[1]}"][number(identity, 1, below: 5)])
+    case "s":
+      let place = isFickle ? Int.random(in: 0..<5, using: &random) : number(identity, 1, below: 5)
+      return .scalar(["1", "2", "\"x\"", "null", "{\"a\":[1]}"][place])
     case "o": return object(group, identity, path)
     default:
       return .list(
