@@ -1,4 +1,5 @@
 /// What can be in a ``Heap``.
+@usableFromInline
 package protocol HeapElement: AnyObject {
   /// The place in the heap, which alone changes it; `nil` if it is not in there.
   var place: Int? { get set }
@@ -9,10 +10,11 @@ package protocol HeapElement: AnyObject {
 
 /// A binary heap whose elements know their places, so that any of them can be removed, and not only the first. An
 /// element is in one heap at a time.
+@usableFromInline
 package struct Heap<Element: HeapElement> {
   @usableFromInline var elements: ContiguousArray<Element> = []
   /// How often an element has been put into a place; for tests, which count it instead of measuring time.
-  package var moves = 0
+  @usableFromInline package var moves = 0
 
   @inlinable package init() {}
 
