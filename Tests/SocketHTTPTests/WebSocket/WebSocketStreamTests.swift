@@ -395,7 +395,7 @@ import Testing
     try await isLowered.wait(for: "the limit") { $0 }
     let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/"))
     let log = WebSocketLog(transport.connect(try WebSocketRequest(url: url)))
-    _ = try await log.ended()
-    #expect(count.value == 2)
+    let entries = try await log.ended()
+    #expect(count.value == 2, "\(entries)")
   }
 }

@@ -153,6 +153,7 @@ struct SharedTruthTests {
     // Reported as late, and made nonetheless.
     await #expect(throws: RequestError.self) { try await one.clear() }
     shared.resume()
+    try await shared.removals.wait(for: "the removal") { $0 == 1 }
     await one.flush()
     #expect(shared.value("k") == nil)
     #expect(one.peek("k") == nil)
@@ -165,6 +166,8 @@ struct SharedTruthTests {
     await store.save("1", for: "k")
     await #expect(throws: RequestError.self) { try await store.signOut() }
     shared.resume()
+    // A flush waits for it no longer than the source may take.
+    try await shared.removals.wait(for: "the removal") { $0 == 1 }
     await store.flush()
     #expect(shared.value("k") == nil)
   }

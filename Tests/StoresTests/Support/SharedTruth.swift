@@ -12,6 +12,8 @@ final class SharedTruth: AsyncSourceOfTruth {
     fileprivate let changes = PublishSubject<(by: ObjectIdentifier?, change: SourceChange<String>)>()
     /// How many reads there were.
     let reads = Monitor(0)
+    /// How often everything was removed.
+    let removals = Monitor(0)
     private let access = Locked<(isAway: Bool, gate: [CheckedContinuation<Void, Never>]?)>((false, nil))
 
     var isAway: Bool {
@@ -136,6 +138,7 @@ final class SharedTruth: AsyncSourceOfTruth {
       return Array(state.values.keys)
     }
     for key in keys { server.changes.onNext((ObjectIdentifier(self), .key(key))) }
+    server.removals.update { $0 += 1 }
   }
 
   func keys() async throws -> [String] {
