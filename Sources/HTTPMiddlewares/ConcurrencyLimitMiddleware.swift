@@ -13,7 +13,7 @@ import SystemBase
 public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
   private let limit: Int
   private let queueLimit: Int
-  private let scheduler: any Scheduler
+  fileprivate let scheduler: any Scheduler
   private let gates: OriginTable<SlotGate>
 
   /// Takes how many requests may be in flight, at least 1, how many may wait, and the scheduler on which waiting
@@ -29,54 +29,97 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    .deferred {
-      let gate = gates.withValue(of: request.origin) { $0 }
-      guard gate.takeFreeSlot() else { return inLine(at: gate, request, next: next) }
-      return next(request).do(onDispose: gate.giveBack)
-    }
+    deciding(on: request, next: next)
+  }
+}
+
+extension ConcurrencyLimitMiddleware: DecidingMiddleware {
+  package func passage(
+    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
+  ) -> (any RequestPassage)? {
+    let gate = gates.withValue(of: request.origin) { $0 }
+    return gate.takeFreeSlot() ? SlotPassage(request, gate) : LinePassage(request, at: gate, by: self)
   }
 
-  private func inLine(
-    at gate: SlotGate, _ request: HTTPRequest,
-    next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-  ) -> Observable<HTTPResponsePart> {
-    .create { observer in
-      let start = scheduler.now
-      let exchange = DisposeBag()
-      let entry = gate.enter { hasWaited in
-        var request = request
-        let wait = scheduler.now - start
-        request.timeouts = request.timeouts.after(wait)
-        if hasWaited { request.context.observation?.report(.dequeued(after: wait)) }
-        exchange.insert(next(request).subscribe(observer))
-      }
-      guard let entry else {
-        observer.onError(refusal(of: request))
-        return Disposables.create()
-      }
-      if entry.isWaiting, let total = request.timeouts.total {
-        let timer = scheduler.schedule(after: total) {
-          if entry.isWaiting { observer.onError(timeout(of: request)) }
-        }
-        exchange.insert(timer)
-      }
-      return Disposables.create {
-        exchange.dispose()
-        gate.leave(entry)
-      }
-    }
-  }
-
-  private func timeout(of request: HTTPRequest) -> RequestError {
+  fileprivate func timeout(of request: HTTPRequest) -> RequestError {
     RequestError(
       .timedOut, "The request's time was over before it was its turn: try again later, or allow more time.",
       operationName: request.operationName)
   }
 
-  private func refusal(of request: HTTPRequest) -> RequestError {
+  fileprivate func refusal(of request: HTTPRequest) -> RequestError {
     RequestError(
       .overloaded, "\(limit) requests to '\(request.origin)' are in flight, and \(queueLimit) wait: try again later.",
       operationName: request.operationName)
+  }
+}
+
+/// A request that has found a free slot, which it gives back in the end.
+private final class SlotPassage: RequestPassage {
+  private let request: HTTPRequest
+  private let gate: SlotGate
+
+  init(_ request: HTTPRequest, _ gate: SlotGate) {
+    self.request = request
+    self.gate = gate
+  }
+
+  func depart() -> Departure { .now(request) }
+
+  func leave() { gate.giveBack() }
+}
+
+/// A request that waits in line.
+private final class LinePassage: RequestPassage {
+  private let request: HTTPRequest
+  private let gate: SlotGate
+  private let limits: ConcurrencyLimitMiddleware
+  private let place = Locked<(entry: SlotGate.Entry?, isOver: Bool)>((nil, false))
+
+  init(_ request: HTTPRequest, at gate: SlotGate, by limits: ConcurrencyLimitMiddleware) {
+    self.request = request
+    self.gate = gate
+    self.limits = limits
+  }
+
+  func depart() -> Departure {
+    .later(
+      .create { [self] observer in
+        let start = limits.scheduler.now
+        let entry = gate.enter { [self] hasWaited in
+          var request = request
+          let wait = limits.scheduler.now - start
+          request.timeouts = request.timeouts.after(wait)
+          if hasWaited { request.context.observation?.report(.dequeued(after: wait)) }
+          observer.onNext(request)
+        }
+        guard let entry else {
+          observer.onError(limits.refusal(of: request))
+          return Disposables.create()
+        }
+        keep(entry)
+        guard entry.isWaiting, let total = request.timeouts.total else { return Disposables.create() }
+        return limits.scheduler.schedule(after: total) { [self] in
+          if entry.isWaiting { observer.onError(limits.timeout(of: request)) }
+        }
+      })
+  }
+
+  /// Its turn, and its end, may have come before the entry is known here.
+  private func keep(_ entry: SlotGate.Entry) {
+    let isOver = place.withLock { place in
+      place.entry = entry
+      return place.isOver
+    }
+    if isOver { gate.leave(entry) }
+  }
+
+  func leave() {
+    let entry = place.withLock { place in
+      place.isOver = true
+      return place.entry
+    }
+    if let entry { gate.leave(entry) }
   }
 }
 

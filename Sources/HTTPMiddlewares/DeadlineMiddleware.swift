@@ -22,20 +22,62 @@ public struct DeadlineMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
+    deciding(on: request, next: next)
+  }
+}
+
+extension DeadlineMiddleware: DecidingMiddleware {
+  package func passage(
+    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
+  ) throws -> (any RequestPassage)? {
     let own = request.mayOutlastTotal ? nil : request.timeouts.total
-    guard let total = limit.map({ min($0, own ?? $0) }) ?? own else { return next(request) }
-    let error = { @Sendable [target = request.target, name = request.operationName] (isUnsent: Bool) in
-      RequestError.deadlinePassed(after: total, target, operationName: name, reached: isUnsent ? .never : .maybe)
-    }
-    guard total > .zero else { return .error(error(true)) }
-    return .deferred {
-      let sent = SendGate.Shared()
-      var request = request
-      if limit != nil { request.timeouts.total = total }
+    guard let total = limit.map({ min($0, own ?? $0) }) ?? own else { return nil }
+    let passage = TimedRequest(request, total, isShorter: limit != nil)
+    guard total > .zero else { throw passage.error(isUnsent: true) }
+    // Before the request is known to be in the run: whatever ends that finds the timer.
+    passage.timer = scheduler.schedule(after: total) { run.interrupt(place) { passage.pass() } }
+    return passage
+  }
+}
+
+/// A request on its way through the middleware.
+///
+/// `@unchecked Sendable`: the timer is set before any call; `isLifted` is touched only by calls that come one at a time.
+private final class TimedRequest: RequestPassage, @unchecked Sendable {
+  @exclusivity(unchecked) var timer: (any Disposable)?
+  private let request: HTTPRequest
+  private let total: Duration
+  private let sent: SendGate.Shared
+  @exclusivity(unchecked) private var isLifted = false
+
+  init(_ request: HTTPRequest, _ total: Duration, isShorter: Bool) {
+    var request = request
+    if isShorter { request.timeouts.total = total }
+    // Most requests bring a gate, and need not be copied for one.
+    if let gate = request.context.sendGate, gate.claim() {
+      sent = gate
+    } else {
+      sent = SendGate.Shared()
       request.context.sendGate = sent
-      return next(request).deadline(
-        total, scheduler: scheduler, unless: { [reading = request.reading] in $0.mayOutlastTotal(reading) },
-        error: { error(sent.gate.cancel()) })
     }
+    self.request = request
+    self.total = total
+  }
+
+  func depart() -> Departure { .now(request) }
+
+  func receive(_ head: HTTPResponseHead) -> Int? {
+    if request.reading.mayOutlastTotal(head) { isLifted = true }
+    return nil
+  }
+
+  func leave() { timer?.dispose() }
+
+  /// The time is over.
+  func pass() -> RequestError? { isLifted ? nil : error(isUnsent: sent.gate.cancel()) }
+
+  func error(isUnsent: Bool) -> RequestError {
+    .deadlinePassed(
+      after: total, request.target, operationName: request.operationName, reached: isUnsent ? .never : .maybe)
   }
 }

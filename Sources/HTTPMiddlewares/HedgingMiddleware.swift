@@ -54,7 +54,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
           .held {
             RequestError.isTransient(status: $0.status)
           } refusal: {
-            $1 ? RefusedResponse($0, isWhole: true) : nil
+            $1 ? RefusedResponse($0) : nil
           }
           .subscribe(
             onNext: { part in

@@ -34,25 +34,9 @@ extension Observable where Element == HTTPResponsePart {
   }
 }
 
-/// A response that was held back and not passed on; it is given after all if nothing better arrives.
+/// A response that was held back and not passed on.
 package struct RefusedResponse: Error {
   package let response: HTTPResponse
-  package let isWhole: Bool
 
-  package init(_ response: HTTPResponse, isWhole: Bool) {
-    self.response = response
-    self.isWhole = isWhole
-  }
-
-  /// The response, or an error if part of it is missing.
-  var stream: Observable<HTTPResponsePart> {
-    guard isWhole else {
-      let status = response.head.status
-      return .error(
-        RequestError(
-          .httpStatus, "The server responded with status \(status), and the response was too long to be held back.",
-          status: status))
-    }
-    return .from(response.parts)
-  }
+  package init(_ response: HTTPResponse) { self.response = response }
 }

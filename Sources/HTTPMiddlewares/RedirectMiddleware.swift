@@ -35,7 +35,7 @@ public struct RedirectMiddleware: HTTPMiddleware {
     .deferred {
       let start = scheduler.now
       return next(request)
-        .held(where: { $0.isRedirect }, refusal: { RefusedResponse($0, isWhole: $1) })
+        .held(where: { $0.isRedirect }, refusal: { response, _ in RefusedResponse(response) })
         .catch { error in
           guard let redirect = (error as? RefusedResponse)?.response.head else { throw error }
           guard left > 0 else {

@@ -18,7 +18,7 @@ public struct APIClient: Sendable {
 
   /// Moves the bytes.
   public var transport: any HTTPTransport {
-    didSet { stack = Stack() }
+    didSet { stack = MiddlewareStack(middlewares) }
   }
 
   /// Default header fields: added to each request that has no field of that name. `HTTPHeaders.userAgent()` by default.
@@ -27,11 +27,11 @@ public struct APIClient: Sendable {
   /// See each request and response as bytes; the first is outermost. A request is for the account that an
   /// `AuthMiddleware` among them has a token of when it begins: however long it waits, it is sent for no other.
   public var middlewares: [any HTTPMiddleware] {
-    didSet { stack = Stack() }
+    didSet { stack = MiddlewareStack(middlewares) }
   }
 
-  /// Stands for the transport and the middlewares, which copies have in common until others are set.
-  private(set) var stack = Stack()
+  /// The middlewares, over this transport: copies have it in common until others are set.
+  private(set) var stack: MiddlewareStack
 
   /// See each session's decoded response; the first is outermost.
   public var interceptors: [any SessionInterceptor]
@@ -70,6 +70,7 @@ public struct APIClient: Sendable {
     self.transport = transport
     self.defaultHeaders = defaultHeaders
     self.middlewares = middlewares
+    stack = MiddlewareStack(middlewares)
     self.interceptors = interceptors
     self.observer = observer
     self.timeouts = timeouts
@@ -91,13 +92,6 @@ public struct APIClient: Sendable {
 }
 
 extension APIClient {
-  /// What requests go through: one object for each pair of a transport and middlewares.
-  final class Stack: Hashable, Sendable {
-    static func == (left: Stack, right: Stack) -> Bool { left === right }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-  }
-
   /// The URL of a path below the base URL, for sessions that make their requests themselves.
   ///
   /// Throws `invalidRequest` if the path is not percent-encoded, or has a segment `.` or `..`, which could leave the
@@ -233,7 +227,10 @@ extension APIClient {
       request.isDownload = isDownload
       request.isStream = !readsWholeResponse
       request.onProgress = onProgress ?? request.onProgress
-      if !middlewares.isEmpty { request.enter(StackCredentials(middlewares)) }
+      if !middlewares.isEmpty {
+        request.enter(StackCredentials(middlewares))
+        request.context.sendGate = SendGate.Shared()
+      }
       var observation: RequestObservation?
       if let observer { observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler()) }
       let output = read(parts(of: request, sent), sent)
@@ -256,8 +253,8 @@ extension APIClient {
   func send(
     _ request: HTTPRequest, recorders: [any HTTPMiddleware], observers: [any HTTPMiddleware] = []
   ) -> Observable<HTTPResponsePart> {
-    let others = middlewares + observers
-    return transport.send(request, through: others.isEmpty ? [] : others + recorders)
+    if middlewares.isEmpty, observers.isEmpty { return transport.send(request, through: []) }
+    return transport.send(request, through: stack, and: observers.isEmpty ? recorders : observers + recorders)
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {

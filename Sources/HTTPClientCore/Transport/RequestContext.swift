@@ -82,10 +82,14 @@ package struct SendGate: ~Copyable, Sendable {
     return old == .waiting || old == .cancelled
   }
 
-  /// A gate that a request carries.
+  /// A gate that a request carries, for one middleware that asks.
   package final class Shared: Sendable {
     package let gate = SendGate()
+    private let isClaimed = Atomic(false)
 
     package init() {}
+
+    /// Claims the gate: returns true for the first caller.
+    package func claim() -> Bool { !isClaimed.exchange(true, ordering: .acquiringAndReleasing) }
   }
 }

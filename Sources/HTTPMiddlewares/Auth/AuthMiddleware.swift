@@ -36,12 +36,38 @@ public import SystemBase
 /// Calls back on the exchanges' threads; a request that waited for a token continues on the thread on which the refresh
 /// ended.
 public struct AuthMiddleware: HTTPMiddleware {
-  private let keeper: TokenKeeper
-  private let challenge: AuthenticationChallenge
-  /// For whom its requests are.
-  let accounts: AccountSource
-  private let fieldValue: @Sendable (AccessToken) -> String
-  private let scheduler: any Scheduler
+  /// Behind one reference, since each request holds it.
+  fileprivate final class Settings: Sendable {
+    let keeper: TokenKeeper
+    let challenge: AuthenticationChallenge
+    /// For whom its requests are.
+    let accounts: AccountSource
+    let fieldValue: @Sendable (AccessToken) -> String
+    let scheduler: any Scheduler
+
+    init(
+      _ keeper: TokenKeeper, _ challenge: AuthenticationChallenge, _ accounts: AccountSource,
+      _ fieldValue: @escaping @Sendable (AccessToken) -> String, _ scheduler: any Scheduler
+    ) {
+      self.keeper = keeper
+      self.challenge = challenge
+      self.accounts = accounts
+      self.fieldValue = fieldValue
+      self.scheduler = scheduler
+    }
+
+    /// The request with the token in it.
+    func adding(_ token: AccessToken?, to request: HTTPRequest) throws(RequestError) -> HTTPRequest {
+      guard let token else { return request }
+      var request = request
+      try request.headers.append(accounts.fieldName, fieldValue(token))
+      if let sent = request.context.sent { sent.add(request) }
+      request.context.onAuthenticated?(token.account, token.value, accounts.fieldName)
+      return request
+    }
+  }
+
+  private let settings: Settings
 
   /// Takes the provider of tokens, and how to use them.
   ///
@@ -59,18 +85,21 @@ public struct AuthMiddleware: HTTPMiddleware {
   public init(
     _ provider: some TokenProvider, challenge: AuthenticationChallenge = .http, refreshAhead: Duration = .seconds(30),
     refreshTimeout: Duration = .seconds(30), fieldName: String = "Authorization",
-    fieldValue: @escaping @Sendable (AccessToken) -> String = { "Bearer \($0.value)" },
+    fieldValue: @escaping @Sendable (AccessToken) -> String = { "Bearer " + $0.value },
     scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
   ) {
-    keeper = TokenKeeper(
+    let keeper = TokenKeeper(
       provider, refreshAhead: refreshAhead, timeout: refreshTimeout, scheduler: scheduler, now: now)
-    self.challenge = challenge
-    accounts = AccountSource(provider: provider.identity ?? ObjectIdentifier(keeper), fieldName: fieldName) {
+    let accounts = AccountSource(provider: provider.identity ?? ObjectIdentifier(keeper), fieldName: fieldName) {
       provider.currentToken?.pinned
     }
-    self.fieldValue = fieldValue
-    self.scheduler = scheduler
+    settings = Settings(keeper, challenge, accounts, fieldValue, scheduler)
   }
+
+  private var keeper: TokenKeeper { settings.keeper }
+
+  /// For whom its requests are.
+  var accounts: AccountSource { settings.accounts }
 
   /// The provider of the tokens.
   var tokens: any TokenProvider { keeper.provider }
@@ -82,81 +111,107 @@ public struct AuthMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    .deferred {
-      guard !request.headers.contains(fieldName) else { return next(request) }
-      var request = request
-      let entry = request.entered()
-      let account = entry.account(of: accounts.provider) ?? entry.pin(accounts.account)
-      let start = scheduler.now
-      let ticket = keeper.ticket()
-      let isCurrent = TokenLineage.continues(account.token, with: ticket.token)
-      if isCurrent, !ticket.isExpired { return try exchange(request, account, ticket, since: start, next) }
-      guard let old = isCurrent ? ticket : keeper.refreshingTicket(of: account, replacedBy: ticket.token) else {
-        throw changed(request)
-      }
-      return keeper.renewed(old, for: request).flatMap { [request] ticket in
-        guard keeper.maySend(ticket.token, for: account) else { throw changed(request) }
-        return try exchange(left(of: request, since: start), account, ticket, since: scheduler.now, next)
-      }
+    deciding(on: request, next: next)
+  }
+}
+
+extension AuthMiddleware: DecidingMiddleware {
+  package func passage(
+    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
+  ) throws -> (any RequestPassage)? {
+    guard !request.headers.contains(fieldName) else { return nil }
+    var request = request
+    let entry = request.entered()
+    let account = entry.account(of: accounts.provider) ?? entry.pin(accounts.account)
+    return AuthenticatedRequest(request, entry, account, by: settings)
+  }
+}
+
+/// A request on its way through the middleware.
+///
+/// `@unchecked Sendable`: what changes is touched only by calls that come one at a time.
+private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
+  private let request: HTTPRequest
+  private let entry: RequestEntry
+  private let account: RequestEntry.Account
+  private let settings: AuthMiddleware.Settings
+  private let start: Duration
+  /// The ticket with which it was sent, until it is sent again.
+  @exclusivity(unchecked) private var ticket: TokenKeeper.Ticket?
+  /// Whether responses belong to another request.
+  @exclusivity(unchecked) private var isRedirected = false
+
+  init(
+    _ request: HTTPRequest, _ entry: RequestEntry, _ account: RequestEntry.Account, by settings: AuthMiddleware.Settings
+  ) {
+    self.request = request
+    self.entry = entry
+    self.account = account
+    self.settings = settings
+    start = settings.scheduler.now
+  }
+
+  private var keeper: TokenKeeper { settings.keeper }
+
+  func depart() throws -> Departure {
+    let ticket = keeper.ticket()
+    let isCurrent = TokenLineage.continues(account.token, with: ticket.token)
+    if isCurrent, !ticket.isExpired { return .now(try sent(request, with: ticket)) }
+    guard let old = isCurrent ? ticket : keeper.refreshingTicket(of: account, replacedBy: ticket.token) else {
+      throw changed
     }
+    return .later(
+      keeper.renewed(old, for: request).map { [self] ticket in
+        guard keeper.maySend(ticket.token, for: account) else { throw changed }
+        return try sent(left, with: ticket)
+      })
+  }
+
+  func receive(_ head: HTTPResponseHead) -> Int? {
+    settings.challenge.isPossible(head) && ticket != nil ? 64 << 10 : nil
+  }
+
+  func decide(on response: HTTPResponse, isWhole: Bool) -> Decision {
+    guard settings.challenge.isMet(response) else { return .pass }
+    request.context.observation?.report(.challenged)
+    // After a redirect, the challenge is to another request, and this one may have been carried out.
+    let mayHaveEffects = isRedirected || settings.challenge.mayFollowEffects(response)
+    guard let ticket = ticket.take(), request.mayBeSentAgain(after: mayHaveEffects ? .maybe : .rejected),
+      entry.mayBeReplayed
+    else { return .replace(.just(nil)) }
+    return .replace(
+      keeper.renewed(ticket, for: left).map { [self] renewed in
+        guard let token = renewed.token, keeper.maySend(token, for: account), entry.recordReplay() else { return nil }
+        return try settings.adding(token, to: left)
+      })
   }
 
   /// The error of a request whose account is no longer the current one.
-  private func changed(_ request: HTTPRequest) -> RequestError {
+  private var changed: RequestError {
     RequestError(
       .cancelled, "The account for which the request was made has signed out: it is not sent for another.",
-      operationName: request.operationName, reached: request.context.entry?.sendCount ?? 0 > 0 ? .maybe : .never)
-  }
-
-  /// Sends the request with the token of a ticket, and again with a new one if it is challenged.
-  private func exchange(
-    _ request: HTTPRequest, _ account: RequestEntry.Account, _ ticket: TokenKeeper.Ticket, since start: Duration,
-    _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-  ) throws -> Observable<HTTPResponsePart> {
-    var first = try adding(ticket.token, to: request)
-    // What is replayable is sent again in any case.
-    let isRedirected = request.mayBeSentAgain(after: .maybe) ? nil : Locked(false)
-    if let isRedirected {
-      first.context.onRedirect = {
-        isRedirected.withLock { $0 = true }
-        request.context.onRedirect?()
-      }
-    }
-    return next(first)
-      .held(where: challenge.isPossible) { challenge.isMet($0) ? RefusedResponse($0, isWhole: $1) : nil }
-      .catch { error in
-        guard let refused = error as? RefusedResponse else { throw error }
-        request.context.observation?.report(.challenged)
-        // After a redirect, the challenge is to another request, and this one may have been carried out.
-        let mayHaveEffects =
-          isRedirected?.withLock { $0 } ?? false || challenge.mayFollowEffects(refused.response)
-        guard request.mayBeSentAgain(after: mayHaveEffects ? .maybe : .rejected),
-          request.context.entry?.mayBeReplayed ?? true
-        else { return refused.stream }
-        return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
-          guard let token = renewed.token, keeper.maySend(token, for: account),
-            request.context.entry?.recordReplay() ?? true
-          else { return refused.stream }
-          return next(try adding(token, to: left(of: request, since: start)))
-        }
-      }
+      operationName: request.operationName, reached: entry.sendCount > 0 ? .maybe : .never)
   }
 
   /// The request with what is left of its total deadline.
-  private func left(of request: HTTPRequest, since start: Duration) -> HTTPRequest {
+  private var left: HTTPRequest {
     var request = request
-    request.timeouts = request.timeouts.after(scheduler.now - start)
+    request.timeouts = request.timeouts.after(settings.scheduler.now - start)
     return request
   }
 
-  /// The request with the token in it.
-  private func adding(_ token: AccessToken?, to request: HTTPRequest) throws(RequestError) -> HTTPRequest {
-    guard let token else { return request }
-    var request = request
-    try request.headers.append(fieldName, fieldValue(token))
-    if let sent = request.context.sent { sent.add(request) }
-    if let onAuthenticated = request.context.onAuthenticated { onAuthenticated(token.account, token.value, fieldName) }
-    return request
+  /// A request with the ticket's token.
+  private func sent(_ request: HTTPRequest, with ticket: TokenKeeper.Ticket) throws(RequestError) -> HTTPRequest {
+    var sent = try settings.adding(ticket.token, to: request)
+    self.ticket = ticket
+    // What is replayable is sent again in any case.
+    if !request.mayBeSentAgain(after: .maybe) {
+      sent.context.onRedirect = { [self, outer = request.context.onRedirect] in
+        isRedirected = true
+        outer?()
+      }
+    }
+    return sent
   }
 }
 
@@ -214,7 +269,7 @@ extension AuthMiddleware {
             .cancelled, "The account that the subscription belongs to has signed out: subscribe again.",
             operationName: request.operationName)
         }
-        let field = try ticket.token.map { try HTTPField(name: fieldName, value: fieldValue($0)) }
+        let field = try ticket.token.map { try HTTPField(name: fieldName, value: settings.fieldValue($0)) }
         return Grant(field: field, ticket: ticket)
       }
     }

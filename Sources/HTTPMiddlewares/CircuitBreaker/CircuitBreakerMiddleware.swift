@@ -36,17 +36,7 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    .deferred {
-      let circuit = circuit(of: request.origin)
-      let start = scheduler.now
-      guard let pass = circuit.change({ $0.enter(at: start) }) else {
-        throw refusal(of: request, for: circuit.change { $0.refusal(at: start) })
-      }
-      let call = CircuitCall(circuit, pass, start: start, request, scheduler)
-      return next(request).do(
-        onNext: { call.record($0) }, onError: { call.end(after: $0) }, onCompleted: { call.end(.succeeded) },
-        onDispose: { call.wasDisposed() })
-    }
+    deciding(on: request, next: next)
   }
 
   private func circuit(of origin: HTTPOrigin) -> WatchedCircuit {
@@ -59,6 +49,19 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
     return RequestError(
       .circuitOpen, "Too many requests to '\(request.origin)' failed: nothing is sent there for the next \(seconds) s.",
       operationName: request.operationName)
+  }
+}
+
+extension CircuitBreakerMiddleware: DecidingMiddleware {
+  package func passage(
+    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
+  ) throws -> (any RequestPassage)? {
+    let circuit = circuit(of: request.origin)
+    let start = scheduler.now
+    guard let pass = circuit.change({ $0.enter(at: start) }) else {
+      throw refusal(of: request, for: circuit.change { $0.refusal(at: start) })
+    }
+    return CircuitCall(circuit, pass, start: start, request, scheduler)
   }
 }
 
@@ -141,12 +144,11 @@ final class WatchedCircuit: Sendable {
 }
 
 /// One request on its way through a circuit: its first end counts.
-final class CircuitCall: Sendable {
+private final class CircuitCall: RequestPassage {
   private let circuit: WatchedCircuit
   private let pass: Circuit.Pass
   private let start: Duration
-  private let total: Duration?
-  private let reading: HTTPRequest.Reading
+  private let request: HTTPRequest
   private let scheduler: any Scheduler
   private let state = Locked<(isOver: Bool, hasFailed: Bool)>((false, false))
 
@@ -157,31 +159,36 @@ final class CircuitCall: Sendable {
     self.circuit = circuit
     self.pass = pass
     self.start = start
-    total = request.timeouts.total
-    reading = request.reading
+    self.request = request
     self.scheduler = scheduler
   }
 
-  func record(_ part: HTTPResponsePart) {
-    guard case .head(let head) = part else { return }
+  func depart() -> Departure { .now(request) }
+
+  func receive(_ head: HTTPResponseHead) -> Int? {
     if head.status >= 500 {
       state.withLock { $0.hasFailed = true }
-    } else if head.isEndless || reading.mayOutlastTotal(head) {
+    } else if head.isEndless || request.reading.mayOutlastTotal(head) {
       end(.succeeded)
     }
+    return nil
   }
 
-  func end(after error: any Error) {
+  func decide(on error: any Error) -> Decision {
     end(RequestError(wrapping: error).isServersFailure ? .failed : .abandoned)
+    return .pass
   }
 
-  func wasDisposed() {
+  func complete() { end(.succeeded) }
+
+  func leave() {
+    if state.withLock({ $0.isOver }) { return }
     // It may have been a deadline that disposed it; timers can be a few milliseconds apart.
-    let isTimeOver = total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
+    let isTimeOver = request.timeouts.total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
     end(isTimeOver ? .failed : .abandoned)
   }
 
-  func end(_ outcome: Circuit.Outcome) {
+  private func end(_ outcome: Circuit.Outcome) {
     let (isFirst, hasFailed) = state.withLock { state in
       defer { state.isOver = true }
       return (!state.isOver, state.hasFailed)

@@ -32,13 +32,30 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   /// What is known of the limits of one origin and owner.
   fileprivate typealias Shared = Locked<RateLimits>
 
-  fileprivate let signal: RateLimitSignal
+  /// Behind one reference, since each request holds it.
+  fileprivate final class Settings: Sendable {
+    let signal: RateLimitSignal
+    let longestWait: Duration
+    let budget: RetryBudget
+    let scheduler: any Scheduler
+    let now: @Sendable () -> Date
+    let random: @Sendable () -> Double
+
+    init(
+      _ signal: RateLimitSignal, _ longestWait: Duration, _ budget: RetryBudget, _ scheduler: any Scheduler,
+      _ now: @escaping @Sendable () -> Date, _ random: @escaping @Sendable () -> Double
+    ) {
+      self.signal = signal
+      self.longestWait = longestWait
+      self.budget = budget
+      self.scheduler = scheduler
+      self.now = now
+      self.random = random
+    }
+  }
+
+  private let settings: Settings
   private var owners: RequestOwners
-  fileprivate let longestWait: Duration
-  fileprivate let budget: RetryBudget
-  fileprivate let scheduler: any Scheduler
-  fileprivate let now: @Sendable () -> Date
-  fileprivate let random: @Sendable () -> Double
   private let states = RecentTable<Key, Shared> { Locked(RateLimits()) }
 
   /// Takes how to recognise a refusal, whose a request is, how long a request waits at most, the budget for those that
@@ -50,18 +67,13 @@ public struct RateLimitMiddleware: HTTPMiddleware {
     now: @escaping @Sendable () -> Date = { Date() },
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
   ) {
-    self.signal = signal
+    settings = Settings(signal, longestWait, budget, scheduler, now, random)
     self.owners = owners
-    self.longestWait = longestWait
-    self.budget = budget
-    self.scheduler = scheduler
-    self.now = now
-    self.random = random
   }
 
   /// What is left of the limit that a request falls under, as far as it is known.
   public func limit(for request: HTTPRequest) -> RateLimit {
-    let now = scheduler.now
+    let now = settings.scheduler.now
     return state(for: request).withLock { $0.view(of: request, at: now) }
   }
 
@@ -69,12 +81,7 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    .deferred {
-      var request = request
-      let entry = request.entered()
-      budget.count(request, entry)
-      return LimitedRequest(request, entry, state(for: request), by: self, next).firstAttempt
-    }
+    deciding(on: request, next: next)
   }
 
   private func state(for request: HTTPRequest) -> Shared {
@@ -90,86 +97,97 @@ extension RateLimitMiddleware: OwnedMiddleware {
   }
 }
 
-/// A request on its way through the middleware.
-private final class LimitedRequest: Sendable {
-  /// A response by which the server refuses a request.
-  private struct Refused: Error {
-    let refusal: RateLimitSignal.Refusal
-    let status: Int
+extension RateLimitMiddleware: DecidingMiddleware {
+  package func passage(
+    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
+  ) -> (any RequestPassage)? {
+    var request = request
+    let entry = request.entered()
+    settings.budget.count(request, entry)
+    return LimitedRequest(request, entry, state(for: request), by: settings)
   }
+}
 
+/// A request on its way through the middleware.
+///
+/// `@unchecked Sendable`: what changes is touched only by calls that come one at a time.
+private final class LimitedRequest: RequestPassage, @unchecked Sendable {
   /// How often a request is sent, the first time included.
   private static let attempts = 3
 
   private let request: HTTPRequest
   private let entry: RequestEntry
   private let state: RateLimitMiddleware.Shared
-  private let settings: RateLimitMiddleware
-  private let next: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  private let settings: RateLimitMiddleware.Settings
   private let start: Duration
+  @exclusivity(unchecked) private var attempts = 0
 
   init(
     _ request: HTTPRequest, _ entry: RequestEntry, _ state: RateLimitMiddleware.Shared,
-    by settings: RateLimitMiddleware, _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    by settings: RateLimitMiddleware.Settings
   ) {
     self.request = request
     self.entry = entry
     self.state = state
     self.settings = settings
-    self.next = next
     start = settings.scheduler.now
   }
 
-  var firstAttempt: Observable<HTTPResponsePart> { attempt(1, at: start) }
+  func depart() throws -> Departure {
+    attempts += 1
+    let wait = wait(at: start)
+    return wait == .zero ? .now(request) : .later(try sent(after: wait))
+  }
 
-  /// Sends the request when the limit allows it; `now` is the scheduler's time.
-  func attempt(_ number: Int, at now: Duration? = nil) -> Observable<HTTPResponsePart> {
-    let time = now ?? settings.scheduler.now
-    let wait = state.withLock { state in
+  /// How long the request has to wait; if it has not to, it counts as sent.
+  private func wait(at time: Duration) -> Duration {
+    state.withLock { state in
       let wait = state.wait(of: request, at: time)
       if wait == .zero { state.recordSent(request) }
       return wait
     }
-    guard wait == .zero else {
-      guard let delay = delay(wait) else { return .error(failure(after: wait, status: nil)) }
-      return pause(delay) { [self] in
-        request.context.observation?.report(.dequeued(after: delay))
-        return attempt(number)
-      }
-    }
-    // The first attempt, unless it had to wait, begins as the request comes.
-    var sent = request
-    if time > start { sent.timeouts = request.timeouts.after(time - start) }
-    return next(sent)
-      .held { [self] head in
-        if settings.signal.isPossible(head) { return true }
-        record(head)
-        return false
-      } refusal: { [self] response, _ in
-        if let refusal = settings.signal.refusal(response, settings.now) {
-          return Refused(refusal: refusal, status: response.head.status)
-        }
-        record(response.head)
-        return nil
-      }
-      .catch { [self] error in
-        guard let refused = error as? Refused else { throw error }
-        return try attempt(number + 1, after: refused)
-      }
   }
 
-  /// Sends it once more after a refusal, unless that would not help.
-  private func attempt(_ number: Int, after refused: Refused) throws -> Observable<HTTPResponsePart> {
+  /// The request, when the limit allows it.
+  private func sent(after wait: Duration) throws -> Observable<HTTPRequest> {
+    guard let delay = delay(wait) else { throw failure(after: wait, status: nil) }
+    return settings.scheduler.pause(delay) { [self] in
+      request.context.observation?.report(.dequeued(after: delay))
+      return try sent()
+    }
+  }
+
+  private func sent() throws -> Observable<HTTPRequest> {
+    let time = settings.scheduler.now
+    let wait = wait(at: time)
+    guard wait == .zero else { return try sent(after: wait) }
+    var sent = request
+    sent.timeouts = request.timeouts.after(time - start)
+    return .just(sent)
+  }
+
+  func receive(_ head: HTTPResponseHead) -> Int? {
+    if settings.signal.isPossible(head) { return 64 << 10 }
+    record(head)
+    return nil
+  }
+
+  func decide(on response: HTTPResponse, isWhole: Bool) throws -> Decision {
+    guard let refusal = settings.signal.refusal(response, settings.now) else {
+      record(response.head)
+      return .pass
+    }
     let time = settings.scheduler.now
     let wait = state.withLock {
-      $0.refuse(refused.refusal.limit, retryAfter: refused.refusal.retryAfter, to: request, at: time)
+      $0.refuse(refusal.limit, retryAfter: refusal.retryAfter, to: request, at: time)
     }
-    let failure = failure(after: wait, status: refused.status)
-    guard number <= Self.attempts, request.mayBeSentAgain(after: .maybe), entry.mayBeRepeated,
+    let failure = failure(after: wait, status: response.head.status)
+    guard attempts < Self.attempts, request.mayBeSentAgain(after: .maybe), entry.mayBeRepeated,
       let delay = delay(wait), settings.budget.withdraw(for: request.origin, at: time)
     else { throw failure }
     request.context.observation?.report(.retrying(after: delay, reason: failure))
-    return pause(delay) { [self] in attempt(number) }
+    attempts += 1
+    return .replace(settings.scheduler.pause(delay) { [self] in try sent().map { $0 } })
   }
 
   private func record(_ head: HTTPResponseHead) {
@@ -186,17 +204,6 @@ private final class LimitedRequest: Sendable {
     if let left, wait >= left { return nil }
     let spread = min(wait / 10, .seconds(1)) * settings.random()
     return left.map { min(wait + spread, $0) } ?? wait + spread
-  }
-
-  private func pause(
-    _ delay: Duration, _ action: @escaping @Sendable () -> Observable<HTTPResponsePart>
-  ) -> Observable<HTTPResponsePart> {
-    Observable<Void>.create { [scheduler = settings.scheduler] observer in
-      scheduler.schedule(after: delay) {
-        observer.onNext(())
-        observer.onCompleted()
-      }
-    }.flatMap(action)
   }
 
   /// The error that says until when; without a status, the request was not sent.

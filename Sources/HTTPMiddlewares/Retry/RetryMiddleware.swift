@@ -23,11 +23,27 @@ public import SystemBase
 ///
 /// Calls back on the threads of the attempts; the scheduler times the pauses.
 public struct RetryMiddleware: HTTPMiddleware {
-  fileprivate let policy: RetryPolicy
-  fileprivate let budget: RetryBudget
-  fileprivate let limit: Int
-  fileprivate let scheduler: any Scheduler
-  fileprivate let now: @Sendable () -> Date
+  /// Behind one reference, since each request holds it.
+  fileprivate final class Settings: Sendable {
+    let policy: RetryPolicy
+    let budget: RetryBudget
+    let limit: Int
+    let scheduler: any Scheduler
+    let now: @Sendable () -> Date
+
+    init(
+      _ policy: RetryPolicy, _ budget: RetryBudget, _ limit: Int, _ scheduler: any Scheduler,
+      _ now: @escaping @Sendable () -> Date
+    ) {
+      self.policy = policy
+      self.budget = budget
+      self.limit = limit
+      self.scheduler = scheduler
+      self.now = now
+    }
+  }
+
+  private let settings: Settings
 
   /// Takes the retry policy, the budget, how many bytes of a response to hold back, the scheduler that times the
   /// pauses, and the wall clock, which `Retry-After` needs if it is a date.
@@ -38,101 +54,90 @@ public struct RetryMiddleware: HTTPMiddleware {
     budget: RetryBudget = RetryBudget(), holdingBack limit: Int = 1 << 20,
     scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
   ) {
-    self.policy = policy
-    self.budget = budget
-    self.limit = limit
-    self.scheduler = scheduler
-    self.now = now
+    settings = Settings(policy, budget, limit, scheduler, now)
   }
 
   /// Passes the request on, and again after a transient failure.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    .deferred {
-      var request = request
-      let entry = request.entered()
-      budget.count(request, entry)
-      // What came back may be held for a retry only if there can be one.
-      guard request.mayBeSentAgain(after: .maybe) else { return next(request) }
-      entry.limitAttempts(to: policy.attempts ?? .max)
-      return RetriedRequest(request, entry, by: self, next).attempts
-    }
+    deciding(on: request, next: next)
+  }
+}
+
+extension RetryMiddleware: DecidingMiddleware {
+  package func passage(
+    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
+  ) -> (any RequestPassage)? {
+    var request = request
+    let entry = request.entered()
+    settings.budget.count(request, entry)
+    // What came back may be held for a retry only if there can be one.
+    guard request.mayBeSentAgain(after: .maybe) else { return nil }
+    entry.limitAttempts(to: settings.policy.attempts ?? .max)
+    return RetriedRequest(request, entry, by: settings)
   }
 }
 
 /// A request on its way through the middleware.
-private final class RetriedRequest: Sendable {
-  /// How far it has come.
-  private struct Progress {
-    var attempts = 0
-    /// Whether part of a response has been passed on, which no other one can replace then.
-    var hasPassedOn = false
-  }
-
-  /// The error of an attempt whose response another one is to replace.
-  private struct Replaced: Error {
-    let delay: Duration
-  }
-
+///
+/// `@unchecked Sendable`: what changes is touched only by calls that come one at a time.
+private final class RetriedRequest: RequestPassage, @unchecked Sendable {
   /// The longest `Retry-After` that is waited for.
   private static let longestWait = Duration.seconds(60)
 
   private let request: HTTPRequest
   private let entry: RequestEntry
-  private let settings: RetryMiddleware
-  private let next: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  private let settings: RetryMiddleware.Settings
   private let start: Duration
-  private let progress = Locked(Progress())
+  @exclusivity(unchecked) private var attempts = 1
+  /// Whether part of a response has been passed on, which no other one can replace then.
+  @exclusivity(unchecked) private var hasPassedOn = false
 
-  init(
-    _ request: HTTPRequest, _ entry: RequestEntry, by settings: RetryMiddleware,
-    _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-  ) {
+  init(_ request: HTTPRequest, _ entry: RequestEntry, by settings: RetryMiddleware.Settings) {
     self.request = request
     self.entry = entry
     self.settings = settings
-    self.next = next
     start = settings.scheduler.now
   }
 
-  /// The first attempt, and those after it.
-  var attempts: Observable<HTTPResponsePart> {
-    Observable.deferred(attempt)
-      .held(upTo: settings.limit) { [self] head in
-        if head.isReplaceable(readsWholeResponse: request.readsWholeResponse) { return true }
-        progress.withLock { $0.hasPassedOn = true }
-        return false
-      } refusal: { [self] response, isWhole in
-        if isWhole, RequestError.isTransient(status: response.head.status), let delay = delay(after: response.head) {
-          return Replaced(delay: delay)
-        }
-        progress.withLock { $0.hasPassedOn = true }
-        return nil
-      }
-      .retry(
-        when: RetryPolicy { [self] attempt, error in
-          if let replaced = error as? Replaced { return replaced.delay }
-          guard !progress.withLock({ $0.hasPassedOn }) else { return nil }
-          return delay(after: attempt, RequestError(wrapping: error), asked: .zero)
-        }, on: settings.scheduler)
+  func depart() -> Departure { .now(request) }
+
+  func receive(_ head: HTTPResponseHead) -> Int? {
+    if head.isReplaceable(readsWholeResponse: request.readsWholeResponse) { return settings.limit }
+    hasPassedOn = true
+    return nil
   }
 
-  @Sendable private func attempt() -> Observable<HTTPResponsePart> {
-    let isFirst = progress.withLock { progress in
-      progress.attempts += 1
-      return progress.attempts == 1
+  func decide(on response: HTTPResponse, isWhole: Bool) -> Decision {
+    if isWhole, RequestError.isTransient(status: response.head.status), let delay = delay(after: response.head) {
+      return again(after: delay)
     }
-    if isFirst { return next(request) }
-    var request = request
-    request.timeouts = request.timeouts.after(settings.scheduler.now - start)
-    return next(request)
+    hasPassedOn = true
+    return .pass
+  }
+
+  func decide(on error: any Error) -> Decision {
+    guard !hasPassedOn, let delay = delay(after: attempts, RequestError(wrapping: error), asked: .zero) else {
+      return .pass
+    }
+    return again(after: delay)
+  }
+
+  private func again(after delay: Duration) -> Decision {
+    .replace(
+      settings.scheduler.pause(delay) { [self] in
+        attempts += 1
+        var request = request
+        request.timeouts = request.timeouts.after(settings.scheduler.now - start)
+        return .just(request)
+      })
   }
 
   private func delay(after head: HTTPResponseHead) -> Duration? {
     let failure = RequestError(.httpStatus, "The server responded with status \(head.status).", status: head.status)
     let asked = head.retryAfter(now: settings.now()) ?? .zero
-    return delay(after: progress.withLock { $0.attempts }, failure, asked: asked)
+    return delay(after: attempts, failure, asked: asked)
   }
 
   /// How long to wait before the next attempt; `nil` for no further one.

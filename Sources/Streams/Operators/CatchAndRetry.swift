@@ -15,10 +15,10 @@ extension Observable {
     _ handler: @escaping @Sendable (any Error) throws -> Observable<Element>
   ) -> Observable<Element> {
     Observable { sink in
-      let attempt = Attempt()
-      let handling = Handling(attempt, at: sink.lifetime.add(attempt), handler, sink)
+      let handling = Handling(handler, sink)
+      let attempt = handling.attempt
       if !attempt.isClosed { self.start(Sink(next: sink.next, end: { handling.end($0) }, lifetime: attempt)) }
-      if let error = attempt.started() { handling.proceed(after: error) }
+      if attempt.started() { handling.proceed() }
     }
   }
 
@@ -113,68 +113,67 @@ public struct RetryPolicy: Sendable {
   }
 }
 
-/// The segment of a source whose error another stream follows.
+/// The segment of a source that another stream may follow.
 ///
-/// A source that fails while it is being started, on this thread or another, has not said yet what is to be torn down.
+/// A source that ends while it is being started, on this thread or another, has not said yet what is to be torn down.
 /// What follows it then waits until the start is over.
 ///
-/// `@unchecked Sendable`: `error` is written before `progress` says that the source has failed, and read after that.
+/// It knows nothing of what it belongs to: a source may keep it after the end.
 @usableFromInline
 final class Attempt: Segment, @unchecked Sendable {
   private enum Progress: UInt8, AtomicRepresentable {
-    case starting, started, failed
+    case starting, started, ended
   }
 
   private let progress = Atomic(Progress.starting)
-  private var error: (any Error)?
 
   @usableFromInline override init() {}
 
-  /// Says that the source has been started. Returns the error of one that has failed by then: its successor is the
-  /// caller's to start.
-  @usableFromInline func started() -> (any Error)? {
-    progress.exchange(.started, ordering: .acquiringAndReleasing) == .failed ? error : nil
+  /// Says that the source has been started, and returns whether it has ended by then: its successor is the caller's to
+  /// start.
+  @usableFromInline func started() -> Bool {
+    progress.exchange(.started, ordering: .acquiringAndReleasing) == .ended
   }
 
-  /// Says that the source has failed, and returns whether it was started before: if so, its successor is the caller's
-  /// to start.
-  @usableFromInline func hasStarted(beforeFailing error: any Error) -> Bool {
-    self.error = error
-    return progress.exchange(.failed, ordering: .acquiringAndReleasing) == .started
+  /// Says that the source has ended, and returns whether it was started before: if so, its successor is the caller's to
+  /// start. What is written before this can be read where ``started()`` has returned true.
+  @usableFromInline func hasStarted() -> Bool {
+    progress.exchange(.ended, ordering: .acquiringAndReleasing) == .started
   }
 }
 
 /// One subscription to `catch`: a closure that captures one object needs no memory of its own.
+///
+/// `@unchecked Sendable`: `error` is written before `attempt` says that the source has ended, and read after that.
 @usableFromInline
-final class Handling<Element: Sendable>: Sendable {
-  @usableFromInline let attempt: Attempt
+final class Handling<Element: Sendable>: @unchecked Sendable {
+  @usableFromInline let attempt = Attempt()
   @usableFromInline let place: UInt
   @usableFromInline let handler: @Sendable (any Error) throws -> Observable<Element>
   @usableFromInline let sink: Sink<Element>
+  @exclusivity(unchecked) @usableFromInline var error: (any Error)?
 
-  @inlinable init(
-    _ attempt: Attempt, at place: UInt, _ handler: @escaping @Sendable (any Error) throws -> Observable<Element>,
-    _ sink: Sink<Element>
-  ) {
-    self.attempt = attempt
-    self.place = place
+  @inlinable init(_ handler: @escaping @Sendable (any Error) throws -> Observable<Element>, _ sink: Sink<Element>) {
     self.handler = handler
     self.sink = sink
+    place = sink.lifetime.add(attempt)
   }
 
   @inlinable func end(_ error: (any Error)?) {
     guard attempt.claim() else { return }
     if let error {
       sink.lifetime.close(attempt, at: place)
-      if attempt.hasStarted(beforeFailing: error) { proceed(after: error) }
+      self.error = error
+      if attempt.hasStarted() { proceed() }
     } else {
       sink.end(nil)
     }
     attempt.close()
   }
 
-  @inlinable func proceed(after error: any Error) {
-    if sink.lifetime.isClosed { return }
+  /// Starts what follows the error.
+  @inlinable func proceed() {
+    guard let error, !sink.lifetime.isClosed else { return }
     do { try handler(error).start(sink) } catch { sink.endIfOpen(error) }
   }
 }

@@ -34,6 +34,12 @@ struct Follower: Sendable, CustomTestStringConvertible {
     Follower("retry, when", followsErrors: true) { first, second in
       oneByOne(first, second).retry(when: RetryPolicy { _, _ in .seconds(1) }, scheduler: Hasty())
     },
+    Follower("handled", followsErrors: true) { first, second in
+      .handled { PassingHandler(first: first, afterError: second) }
+    },
+    Follower("handled, after completion") { first, second in
+      .handled { PassingHandler(first: first, afterCompletion: second) }
+    },
     Follower("concat") { first, second in first.concat(second) },
     Follower("concat, of many") { first, second in .concat(.empty(), first, .empty(), second, .empty()) },
     Follower("concatMap") { first, second in Observable.from([first, second]).concatMap { $0 } },

@@ -50,7 +50,7 @@ struct Broken: Error {}
 
 extension Operator {
   /// Every operator of the surface. One that is missing here fails ``SurfaceTests``.
-  static let all = linear + errors + combining + scheduling
+  static let all = linear + errors + [handled] + combining + scheduling
 
   static let hooked = all.filter { $0.has(.hooked) }
   static let lossless = all.filter { !$0.has(.thins) }
@@ -119,6 +119,10 @@ extension Operator {
       return source.retry(when: policy, scheduler: now)
     },
   ]
+
+  private static let handled = Operator("handled", [.hooked, .hookedAtError]) { source, hook in
+    .handled { PassingHandler(first: source, onNext: hook) }
+  }
 
   private static let combining: [Operator] = [
     Operator("flatMap", [.hooked]) { source, hook in

@@ -109,7 +109,7 @@ struct PersistedQueryExchange: Sendable {
             if response.head.isSuccess { queries.recordHit(of: hash) }
             return nil
           case .unrelated: return nil
-          case .missing, .unsupported, .suspect: return RefusedResponse(response, isWhole: isWhole)
+          case .missing, .unsupported, .suspect: return RefusedResponse(response)
           }
         }
         .catch { error in

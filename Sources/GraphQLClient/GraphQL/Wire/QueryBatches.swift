@@ -11,7 +11,7 @@ final class QueryBatches: Sendable {
   /// What requests must have in common to be sent as one.
   private struct Key: Hashable {
     /// Those of other middlewares may have another account's token.
-    let stack: APIClient.Stack
+    let stack: MiddlewareStack
     let url: String
     let headers: HTTPHeaders
     let accounts: [RequestEntry.Account]
