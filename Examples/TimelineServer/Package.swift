@@ -10,6 +10,7 @@ let package = Package(
     .package(name: "GraphQLClientObservability", path: "../../Integrations/GraphQLClientObservability"),
     .package(url: "https://github.com/hummingbird-project/hummingbird.git", exact: "2.28.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", exact: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-http-types.git", exact: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log.git", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", exact: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", exact: "1.7.3"),
@@ -32,12 +33,14 @@ let package = Package(
         .product(name: "GraphQLClientMetrics", package: "GraphQLClientObservability"),
         .product(name: "GraphQLClientTracing", package: "GraphQLClientObservability"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
-      ], exclude: ["Operations", "graphql.json"], resources: [.embedInCode("page.html")]),
+      ], exclude: ["Operations", "graphql.json"],
+      resources: ["page.html", "page.css", "page.js"].map { .embedInCode($0) }),
     // The same endpoint without the SDK, and a backend that costs nothing, for `measure`.
     .executableTarget(
       name: "ByHand",

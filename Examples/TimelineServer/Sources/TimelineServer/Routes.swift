@@ -14,7 +14,7 @@ import StrictJSON
 /// - `GET /timelines/0/events?page=1` sends the page at once, and whenever it changes, as server-sent events, and
 ///   the ``Figures``, as events of that name;
 /// - `PUT /timelines/0/likes/m0-7` and `DELETE` set and remove a like of the signed-in user;
-/// - `GET /` is a page for the browser on top of these;
+/// - `GET /` is a page for the browser on top of these, with `/page.css` and `/page.js`;
 /// - `GET /health` says that the server runs, whatever the backend does.
 ///
 /// Wherever there is `GET`, there is `HEAD`.
@@ -22,16 +22,23 @@ func router(
   _ timelines: Timelines, _ visitors: Visitors, _ figures: Observable<Figures>
 ) -> Router<VisitorContext> {
   let router = Router(context: VisitorContext.self, options: .autoGenerateHeadEndpoints)
+  router.addMiddleware { SecurityHeaders() }
   router.get("health") { _, _ in "ok\n" }
   router.addMiddleware {
     TracingMiddleware()
     LogRequestsMiddleware(.info)
     MetricsMiddleware()
   }
-  router.get("/") { _, _ in
-    Response(
-      status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
-      body: .init(byteBuffer: ByteBuffer(bytes: PackageResources.page_html)))
+  for (path, type, bytes) in [
+    ("/", "text/html", PackageResources.page_html), ("page.css", "text/css", PackageResources.page_css),
+    ("page.js", "text/javascript", PackageResources.page_js),
+  ] {
+    router.get(RouterPath(path)) { _, _ in
+      // A page and its script are of one version of the server.
+      Response(
+        status: .ok, headers: [.contentType: "\(type); charset=utf-8", .cacheControl: "no-cache"],
+        body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
   }
   router.post("login") { request, _ in
     let userID = try request.uri.queryParameters.require("user")
@@ -107,5 +114,6 @@ extension Request {
 private func json(_ value: some Encodable) throws -> Response {
   let body = try JSONCoder().encode(value)
   return Response(
-    status: .ok, headers: [.contentType: "application/json"], body: .init(byteBuffer: ByteBuffer(bytes: body)))
+    status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+    body: .init(byteBuffer: ByteBuffer(bytes: body)))
 }

@@ -90,6 +90,33 @@ struct PageTests {
     withExtendedLifetime(server) {}
   }
 
+  @Test func `the page runs under its policy, by which no script and no style in it would run`() async throws {
+    let server = try await Server(BFF())
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    try await browser.wait(until: "\(state) === 'live' && \(text("browsers")) === '1'")
+    // What the page has violated since it was opened, too.
+    let violations =
+      """
+      new Promise(resolve => {
+        new ReportingObserver(reports => resolve(reports.map(report => report.body.effectiveDirective).sort().join()),
+          { types: ["csp-violation"], buffered: true }).observe();
+        setTimeout(() => resolve(""), 1000);
+      })
+      """
+    #expect(try await browser.evaluate(violations) == "")
+    _ = try await browser.evaluate(
+      """
+      document.body.append(Object.assign(document.createElement("script"), { textContent: "window.hacked = true" }));
+      document.getElementById("none").setAttribute("style", "color: red");
+      document.getElementById("place").setAttribute("onclick", "window.hacked = true");
+      document.getElementById("place").click();
+      """)
+    #expect(try await browser.evaluate(violations) == "script-src-attr,script-src-elem,style-src-attr")
+    #expect(try await browser.evaluate("window.hacked === undefined") == true)
+    withExtendedLifetime(server) {}
+  }
+
   @Test func `two browsers side by side show photos, what the server does and each other's likes, and find it again`()
     async throws
   {

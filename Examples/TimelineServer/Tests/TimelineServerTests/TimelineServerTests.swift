@@ -34,7 +34,7 @@ import Testing
   @Test func `a like in one browser is an event in all others`() async throws {
     let server = try await Server(BFF("--auth", "graphql"))
     let (one, other) = (try await Browser(server, user: "0"), try await Browser(server, user: "1"))
-    let likes = try one.events("timelines/0/events").map { event in
+    let likes = try one.events("timelines/0/events").filter { $0.type != "beat" }.map { event in
       try JSONCoder().decode(TimelinePage.self, from: Data((event.data ?? "").utf8)).moments.first { $0.id == "m0-0" }?
         .likes
     }
@@ -115,7 +115,8 @@ import Testing
     let server = try await Server(bff)
     var followers: [AsyncValues<ServerSentEvent>.AsyncIterator] = []
     for _ in 0..<12 {
-      var events = try await Browser(server, user: "0").events("timelines/0/events").values.makeAsyncIterator()
+      let pages = try await Browser(server, user: "0").events("timelines/0/events").filter { $0.type != "beat" }
+      var events = pages.values.makeAsyncIterator()
       _ = try await events.next()
       followers.append(events)
     }
@@ -155,6 +156,34 @@ import Testing
     #expect(head.body.isEmpty)
     try await bff.kill()
     #expect(try await Browser(server.url).send(.get, "health").head.status == 200)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `each response has a policy, is taken for what it says, and tells other pages nothing`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let (browser, stranger) = (try await Browser(server, user: "0"), Browser(server.url))
+    let responses = [
+      (200, try await stranger.send(.get, "/")), (200, try await stranger.send(.get, "page.js")),
+      (200, try await stranger.send(.get, "page.css")), (200, try await stranger.send(.get, "health")),
+      (200, try await browser.send(.get, "timelines/0")), (204, try await stranger.send(.post, "login?user=0")),
+      (401, try await stranger.send(.get, "timelines/0")), (400, try await browser.send(.get, "timelines/0?page=0")),
+      (404, try await stranger.send(.get, "none")),
+    ]
+    for (status, response) in responses {
+      #expect(response.head.status == status)
+      let headers = response.head.headers
+      let policy = headers["Content-Security-Policy"] ?? ""
+      for part in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"] {
+        #expect(policy.contains(part))
+      }
+      #expect(!policy.contains("unsafe"))
+      #expect(headers["X-Content-Type-Options"] == "nosniff")
+      #expect(headers["Referrer-Policy"] == "no-referrer")
+      #expect(headers["Cross-Origin-Resource-Policy"] == "same-origin")
+    }
+    #expect(responses[1].1.head.headers["Content-Type"] == "text/javascript; charset=utf-8")
+    #expect(responses[2].1.head.headers["Content-Type"] == "text/css; charset=utf-8")
+    #expect(responses[4].1.head.headers["Cache-Control"] == "no-store")
     withExtendedLifetime(server) {}
   }
 
