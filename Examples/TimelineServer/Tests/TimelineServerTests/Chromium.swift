@@ -53,12 +53,7 @@ final class Chromium: Sendable {
 
   init() async throws {
     profile = FileManager.default.temporaryDirectory.appending(path: "chromium-\(UUID().uuidString)")
-    program = try Program(
-      URL(filePath: Self.path ?? ""),
-      [
-        "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=900,900",
-        "--hide-scrollbars", "--remote-debugging-port=0", "--user-data-dir=\(profile.path)", "about:blank",
-      ])
+    program = try Program(URL(filePath: Self.path ?? ""), Self.arguments(profile))
     let line = try await program.line { $0.hasPrefix("DevTools listening on ") }
     let transport = SocketTransport()
     let browser = try WebSocketRequest(
@@ -89,6 +84,14 @@ final class Chromium: Sendable {
     connection = try await opened.asObservable().value
     state = shared
     _ = try await call("Page.enable")
+  }
+
+  /// The arguments of a browser that writes to a folder.
+  static func arguments(_ profile: URL) -> [String] {
+    [
+      "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=900,900",
+      "--hide-scrollbars", "--remote-debugging-port=0", "--user-data-dir=\(profile.path)", "about:blank",
+    ]
   }
 
   deinit {

@@ -8,7 +8,8 @@ import Synchronization
 
 @testable import TimelineServer
 
-/// A program in a process of its own, whose lines of output can be waited for.
+/// A program in a process of its own, whose lines of output can be waited for; it ends with this object, and with the
+/// process that has started it, even one that is killed.
 final class Program: Sendable {
   private let process = Process()
   private let output = ReplaySubject<String>.createUnbounded()
@@ -17,8 +18,11 @@ final class Program: Sendable {
   private let end = DispatchSemaphore(value: 0)
 
   init(_ executable: URL, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
-    process.executableURL = executable
-    process.arguments = arguments
+    guard FileManager.default.isExecutableFile(atPath: executable.path) else {
+      throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: executable.path])
+    }
+    process.executableURL = Self.shell
+    process.arguments = Self.tied(executable, arguments)
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let (input, output) = (Pipe(), Pipe())
     (process.standardInput, process.standardOutput, process.standardError) = (input, output, output)
@@ -40,6 +44,27 @@ final class Program: Sendable {
   }
 
   deinit { stop() }
+
+  /// The arguments of a shell that becomes the program, which is killed at the end of its input: this process writes nothing
+  /// to it, and closes it by its end.
+  static func tied(_ executable: URL, _ arguments: [String]) -> [String] {
+    // What waits has no other file open: Foundation takes a process for ended when all files that it gave it are closed. The
+    // time of its start is compared, since another process may have the id by then.
+    let script = """
+      start() { sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 20; }
+      exec 3<&0
+      {
+        start=$(start)
+        for file in /proc/$BASHPID/fd/*; do ((${file##*/} < 4)) || eval "exec ${file##*/}>&-"; done
+        cat <&3
+        [[ $(start) == "$start" ]] && kill -KILL $$
+      } >/dev/null 2>&1 &
+      exec "$0" "$@" 3<&-
+      """
+    return ["-c", script, executable.path] + arguments
+  }
+
+  static let shell = URL(filePath: "/bin/bash")
 
   /// Ends the process at once, also if it is paused, and waits until it has ended. Not by SIGTERM, since what a thread of
   /// Dispatch starts may have that blocked.
