@@ -25,7 +25,7 @@ struct Program {
   static func run(
     _ settings: Settings, on transport: any HTTPTransport, print: @escaping @Sendable (String) -> Void
   ) async throws {
-    let parcels = try Parcels(settings.client(on: transport), folder: settings.folder, account: settings.account)
+    let parcels = try settings.parcels(on: transport)
     switch settings.command {
     case .list:
       for parcel in try await parcels.fetch() { print(parcel.line) }

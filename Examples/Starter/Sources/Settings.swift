@@ -1,5 +1,6 @@
 import GraphQLClient
 import HTTPClientCore
+import Stores
 import Streams
 import SystemBase
 
@@ -61,6 +62,16 @@ struct Settings: Sendable {
       return client
     } catch {
       throw SettingsError("ENDPOINT or TOKEN: \(error.message)")
+    }
+  }
+
+  /// What the program shows, with the mutations that wait in the folder.
+  func parcels(on transport: any HTTPTransport) throws -> Parcels {
+    let client = try client(on: transport)
+    do {
+      return try Parcels(client, folder: folder, account: account)
+    } catch let error as FileError {
+      throw SettingsError("FOLDER \(folder.path): \(error). Set it to one that can be written.")
     }
   }
 }

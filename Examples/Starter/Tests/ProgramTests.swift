@@ -35,12 +35,14 @@ import Testing
     (["list"], ["TOKEN": ""], "TOKEN is empty: unset it, if there is none."),
     (["list"], ["FOLDER": ""], "FOLDER is empty: unset it for .cache/starter in the home folder."),
     (["list"], ["ENDPOINT": "ftp://depot.example"], "ENDPOINT or TOKEN: "),
+    (["list"], ["TOKEN": "two\nlines"], "ENDPOINT or TOKEN: "),
+    (["list"], ["FOLDER": "/dev/null"], "FOLDER /dev/null: "),
   ]) func `a wrong setting is named in one line`(
     arguments: [String], environment: [String: String], message: String
   ) throws {
     let error = #expect(throws: SettingsError.self) {
       let settings = try Settings(arguments, environment)
-      _ = try settings.client(on: settings.transport())
+      _ = try settings.parcels(on: settings.transport())
     }
     #expect(error?.description.hasPrefix(message) == true)
     #expect(error?.description.contains("\n") == false)

@@ -62,9 +62,18 @@ struct CacheOptions: ParsableArguments {
   @Option(help: "A name for the account of the token: each has a cache of its own.")
   var account = "default"
 
+  func validate() throws {
+    guard !folder.isEmpty else { throw ValidationError("--folder is the path of a folder.") }
+  }
+
   /// Opens the store, and closes it at the end.
   func withStore(_ client: APIClient, _ body: (IssueStore) async throws -> Void) async throws {
-    let store = try IssueStore(client, folder: URL(filePath: folder), account: account)
+    let store: IssueStore
+    do {
+      store = try IssueStore(client, folder: URL(filePath: folder), account: account)
+    } catch let error as FileError {
+      throw ValidationError("--folder '\(folder)': \(error). Name one that can be written.")
+    }
     do {
       try await body(store)
     } catch {

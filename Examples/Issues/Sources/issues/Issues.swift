@@ -71,9 +71,13 @@ struct APIOptions: ParsableArguments {
     guard let url = URL(string: endpoint), ["http", "https"].contains(url.scheme), url.host()?.isEmpty == false else {
       throw ValidationError("--endpoint '\(endpoint)' is no URL of http or https.")
     }
-    var client = try APIClient(baseURL: url, transport: transport, middlewares: .standard())
-    if let token { try client.defaultHeaders.set("Authorization", to: "Bearer \(token)") }
-    return client
+    do {
+      var client = try APIClient(baseURL: url, transport: transport, middlewares: .standard())
+      if let token { try client.defaultHeaders.set("Authorization", to: "Bearer \(token)") }
+      return client
+    } catch {
+      throw ValidationError("--endpoint or GITHUB_TOKEN: \(error.message)")
+    }
   }
 }
 

@@ -185,6 +185,23 @@ private func server(issues count: Int) throws -> TestServer {
     #expect(error.map { Issues.fullMessage(for: $0).contains(message) } == true)
   }
 
+  @Test(arguments: [
+    (["list", "a/b", "--endpoint", "http://127.0.0.1:99999/"], "made-up", "not one of 1 to 65535"),
+    (["list", "a/b", "--endpoint", "foo"], "made-up", "--endpoint 'foo' is no URL of http or https."),
+    (["list", "a/b"], "two\nlines", "--endpoint or GITHUB_TOKEN: The value of the header 'Authorization' holds"),
+    (["browse", "a/b", "--folder", "/dev/null"], "made-up", "--folder '/dev/null': "),
+    (["react", "a/b", "1", "heart", "--folder", "/dev/null"], "made-up", "Name one that can be written."),
+    (["browse", "a/b", "--folder", ""], "made-up", "--folder is the path of a folder."),
+  ]) func `a wrong value is named, and the exit code is 64`(
+    arguments: [String], token: String, message: String
+  ) async throws {
+    let error = await #expect(throws: (any Error).self) {
+      try await output(of: arguments, on: .platform(), token: token)
+    }
+    #expect(error.map { Issues.message(for: $0).contains(message) } == true)
+    #expect(error.map { Issues.exitCode(for: $0).rawValue } == 64)
+  }
+
   @Test func `the README's commands are command lines of the tool`() throws {
     let readme = try String(contentsOf: folder.appending(path: "../../README.md"), encoding: .utf8)
     let lines = readme.matches(of: /(?m)^    swift run issues ([^>#\n]*)/).map {

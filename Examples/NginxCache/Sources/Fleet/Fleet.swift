@@ -14,17 +14,21 @@ import Synchronization
 /// `FRESHNESS` is what the tests' server sends as `Cache-Control`.
 @main
 struct Fleet {
-  static func main() async throws {
+  static func main() async {
     let arguments = CommandLine.arguments
-    guard 4...5 ~= arguments.count, let url = URL(string: arguments[1]), let askers = Int(arguments[2]) else {
-      print("usage: Fleet URL ASKERS ACCOUNT [FRESHNESS]")
-      exit(64)
-    }
-    let marks = CacheMarks()
-    var client = try APIClient(baseURL: url, middlewares: [marks])
-    client.graphQL.wire = .persistedQueries()
+    guard 4...5 ~= arguments.count, let url = URL(string: arguments[1]), let askers = Int(arguments[2]), askers >= 0
+    else { end("usage: Fleet URL ASKERS ACCOUNT [FRESHNESS]") }
     let freshness = arguments.count == 5 ? arguments[4] : "max-age=2, stale-while-revalidate=60, stale-if-error=60"
     let session = GetUser(variables: .init(id: "0"), account: arguments[3], freshness: freshness)
+    let marks = CacheMarks()
+    var client: APIClient
+    do {
+      client = try APIClient(baseURL: url, middlewares: [marks])
+      _ = try session.headers
+    } catch {
+      end("Fleet: \(error)")
+    }
+    client.graphQL.wire = .persistedQueries()
     print("ready")
     fflush(nil)
     while readLine() != nil {
@@ -38,6 +42,12 @@ struct Fleet {
       }
       fflush(nil)
     }
+  }
+
+  /// Says in one line what is wrong with the arguments.
+  private static func end(_ line: String) -> Never {
+    FileHandle.standardError.write(Data((line + "\n").utf8))
+    exit(64)
   }
 
   private static func askAll(_ askers: Int, _ session: GetUser, on client: APIClient) async throws -> [String] {

@@ -103,6 +103,43 @@ struct NginxCacheTests {
     #expect(try await origin.executions == 1)
   }
 
+  @Test(arguments: [
+    ("PORT=0", 64, "start: PORT is '0'; set it to a number from 1 to 65535"),
+    ("PORT=65536", 64, "start: PORT is '65536'; set it to a number from 1 to 65535"),
+    ("PORT=x", 64, "start: PORT is 'x'; set it to a number from 1 to 65535"),
+    ("ORIGIN=a b", 64, "start: ORIGIN is 'a b'; set it to the GraphQL server, such as 127.0.0.1:4000"),
+    ("PATH=/nowhere", 69, "start: nginx was not found; on Debian: apt-get install nginx-light gettext-base"),
+  ]) func `what is wrong with a setting of the start is one line`(
+    setting: String, status: Int32, line: String
+  ) async throws {
+    let start = URL(filePath: #filePath).appending(path: "../../../start").standardizedFileURL
+    let program = try Program(URL(filePath: "/usr/bin/env"), [setting, "/bin/sh", start.path])
+    #expect(try await program.line() == line)
+    try await program.end(status)
+  }
+
+  @Test(.enabled(if: Nginx.executable != nil))
+  func `a folder that cannot be made is named, and the exit code is 64`() async throws {
+    let start = URL(filePath: #filePath).appending(path: "../../../start").standardizedFileURL
+    let path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin:/opt/homebrew/bin"
+    let program = try Program(URL(filePath: "/usr/bin/env"), [path, "CACHE=/dev/null/x", "/bin/sh", start.path])
+    let line = "start: CACHE is '/dev/null/x'; set it to a folder that can be made"
+    #expect(try await program.line { $0.hasPrefix("start: ") } == line)
+    try await program.end(64)
+  }
+
+  @Test(arguments: [
+    (["foo", "1", "a"], "Fleet: invalid request: 'foo' is not an http or https URL with a host."),
+    (["http://127.0.0.1:99999/", "1", "a"], "Fleet: invalid request: The port of"),
+    (["http://127.0.0.1:1/", "1", "two\nlines"], "Fleet: invalid request: The value of the header 'Authorization'"),
+    (["http://127.0.0.1:1/", "-1", "a"], "usage: Fleet URL ASKERS ACCOUNT [FRESHNESS]"),
+    ([], "usage: Fleet URL ASKERS ACCOUNT [FRESHNESS]"),
+  ]) func `wrong arguments of a process of the fleet are one line`(arguments: [String], line: String) async throws {
+    let program = try Program(Fleet.executable, arguments)
+    #expect(try await program.line().hasPrefix(line))
+    try await program.end(64)
+  }
+
   @Test(.enabled(if: Nginx.executable != nil))
   func `nobody but nginx may read the responses`() async throws {
     let nginx = try await Nginx(before: Origin())
@@ -128,6 +165,9 @@ struct NginxCacheTests {
 
 /// Processes that ask at the same time.
 struct Fleet {
+  /// The program, beside that of the tests.
+  static let executable = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "Fleet")
+
   private let processes: [Program]
 
   /// The responses to all askers, and what nginx says of them.
@@ -142,9 +182,8 @@ struct Fleet {
   }
 
   init(_ count: Int, askers: Int, account: String, freshness: String? = nil, at url: String) async throws {
-    let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     let arguments = [url, "\(askers)", account] + (freshness.map { [$0] } ?? [])
-    processes = try (0..<count).map { _ in try Program(folder.appending(path: "Fleet"), arguments) }
+    processes = try (0..<count).map { _ in try Program(Self.executable, arguments) }
     for process in processes { #expect(try await process.line() == "ready") }
   }
 

@@ -44,11 +44,11 @@ final class Program: Sendable {
     process.waitUntilExit()
   }
 
-  /// Waits until it ends by itself.
-  func end() async throws {
+  /// Waits until it ends by itself, with this status.
+  func end(_ status: Int32 = 0) async throws {
     for await _ in lines {}
     process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    #expect(process.terminationStatus == status)
   }
 
   /// Writes a line to its input.
@@ -141,7 +141,7 @@ struct Nginx {
     // As root it would be in /var/cache, as another user in the home folder.
     var home = ["CACHE=\(folder.url.path)/new/cache"]
     if let user {
-      home = ["HOME=\(folder.url.path)/home", "XDG_CACHE_HOME="]
+      home = ["HOME=\(folder.url.path)/home", "XDG_CACHE_HOME=", "CACHE="]
       try FileManager.default.createDirectory(
         at: folder.url.appending(path: "home"), withIntermediateDirectories: true)
       try await Program(URL(filePath: "/usr/bin/chown"), ["-R", user, folder.url.path]).end()

@@ -32,8 +32,12 @@ final class Node: Sendable {
     say("ready")
     for await line in lines() {
       let words = line.split(separator: " ").map(String.init)
-      guard words.count > 1 || words == ["clear"] else { continue }
-      switch words[0] {
+      let counts = ["clear": 1, "get": 2, "watch": 2, "save": 3, "invalidate": 2, "hits": 3, "tick": 4, "poll": 3]
+      guard let command = words.first, words.count == counts[command] else {
+        say("what? \(line)")
+        continue
+      }
+      switch command {
       case "get":
         Task { await self.get(words[1]) }
       case "watch":
@@ -47,15 +51,14 @@ final class Node: Sendable {
         try? await store.clear()
         await store.flush()
         say("cleared")
-      case "hits": await hits(words[1], Int(words[2]) ?? 1)
+      case "hits": await hits(words[1], max(Int(words[2]) ?? 1, 1))
       case "tick":
-        for number in 1...(Int(words[2]) ?? 1) {
+        for number in 1...max(Int(words[2]) ?? 1, 1) {
           await save("\(number)", for: words[1])
           try? await Task.sleep(for: .milliseconds(Int(words[3]) ?? 1))
         }
         say("ticked \(words[1])")
-      case "poll": Task { await self.poll(words[1], until: words[2]) }
-      default: say("what?")
+      default: Task { await self.poll(words[1], until: words[2]) }
       }
     }
   }
@@ -110,7 +113,7 @@ final class Node: Sendable {
 /// Adds a request to the count in a file, and returns the new count.
 private func count(in path: String) throws -> Int {
   let file = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o600)
-  guard file >= 0 else { throw CocoaError(.fileWriteUnknown) }
+  guard file >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
   defer { close(file) }
   _ = write(file, "x", 1)
   return Int(lseek(file, 0, SEEK_END))

@@ -23,8 +23,9 @@ struct Settings: Sendable {
   static let limit = lease * 10 + deadline
 
   init?(_ words: [String]) {
-    guard words.count == 5, let number = Int(words[0]), let redisPort = Int(words[1]), let gatewayPort = Int(words[2]),
-      let pause = Int(words[4]), let gateway = URL(string: "http://127.0.0.1:\(gatewayPort)/graphql")
+    guard words.count == 5, let number = Int(words[0]), number >= 0, let redisPort = Int(words[1]),
+      let gatewayPort = Int(words[2]), [redisPort, gatewayPort].allSatisfy({ 1...65_535 ~= $0 }),
+      let pause = Int(words[4]), pause >= 0, let gateway = URL(string: "http://127.0.0.1:\(gatewayPort)/graphql")
     else { return nil }
     (self.number, self.redisPort, self.gateway) = (number, redisPort, gateway)
     folder = URL(filePath: words[3])

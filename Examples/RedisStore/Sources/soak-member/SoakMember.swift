@@ -14,8 +14,12 @@ import Synchronization
 struct SoakMember {
   static func main() async {
     guard let settings = Settings(Array(CommandLine.arguments.dropFirst())) else {
-      print("usage: soak-member NUMBER REDIS-PORT GATEWAY-PORT FOLDER PAUSE-MS")
-      exit(64)
+      end("usage: soak-member NUMBER REDIS-PORT GATEWAY-PORT FOLDER PAUSE-MS")
+    }
+    do {
+      try FileManager.default.createDirectory(at: settings.folder, withIntermediateDirectories: true)
+    } catch {
+      end("soak-member: no folder '\(settings.folder.path)' can be made. Name one that can be written.")
     }
     // Handled by the source below.
     signal(SIGTERM, SIG_IGN)
@@ -46,5 +50,11 @@ struct SoakMember {
       }
     }
     terminated.cancel()
+  }
+
+  /// Says in one line what is wrong with the arguments.
+  private static func end(_ line: String) -> Never {
+    FileHandle.standardError.write(Data((line + "\n").utf8))
+    exit(64)
   }
 }

@@ -19,7 +19,7 @@ final class FleetProcess: Sendable {
   init(_ arguments: [String]) throws {
     process = Process()
     let output = Pipe()
-    process.executableURL = Self.executable
+    process.executableURL = Self.executable("fleet")
     process.arguments = arguments
     process.standardInput = input
     process.standardOutput = output
@@ -60,9 +60,9 @@ final class FleetProcess: Sendable {
   }
 
   /// What one that ends by itself ends with, and what it says of that.
-  static func end(with arguments: [String]) throws -> (status: Int32, message: String) {
+  static func end(of program: String = "fleet", with arguments: [String]) throws -> (status: Int32, message: String) {
     let (process, errors) = (Process(), Pipe())
-    process.executableURL = executable
+    process.executableURL = executable(program)
     process.arguments = arguments
     process.standardError = errors
     try process.run()
@@ -71,10 +71,10 @@ final class FleetProcess: Sendable {
     return (process.terminationStatus, message)
   }
 
-  private static var executable: URL {
+  private static func executable(_ name: String) -> URL {
     // Beside the tests' own product.
     let products = Bundle.allBundles.map(\.bundleURL.path) + CommandLine.arguments
     let folder = products.first { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
-    return (folder ?? Bundle.main.bundleURL).appendingPathComponent("fleet")
+    return (folder ?? Bundle.main.bundleURL).appendingPathComponent(name)
   }
 }

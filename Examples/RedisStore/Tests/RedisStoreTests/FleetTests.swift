@@ -36,6 +36,33 @@ struct FleetTests {
     #expect(end.message == "usage: fleet PORT FILE [DELAY [STALE [LEASE]]]\n")
   }
 
+  @Test(arguments: [
+    [], ["1", "70000", "7000", "/tmp", "1"], ["1", "7000", "0", "/tmp", "1"], ["-1", "7000", "7001", "/tmp", "1"],
+    ["1", "7000", "7001", "/tmp", "-1"], ["1", "7000", "7001", "/tmp", "x"],
+  ]) func `wrong arguments of the program under load are one line, too`(_ arguments: [String]) throws {
+    let end = try FleetProcess.end(of: "soak-member", with: arguments)
+    #expect(end.status == 64)
+    #expect(end.message == "usage: soak-member NUMBER REDIS-PORT GATEWAY-PORT FOLDER PAUSE-MS\n")
+  }
+
+  @Test func `a path that cannot be written is named in one line, and the exit code is 64`() throws {
+    let file = try FleetProcess.end(with: ["7000", "/no/such/file"])
+    #expect(file.status == 64)
+    let reason = "No such file or directory. Name a file that can be written."
+    #expect(file.message == "fleet: cannot write to '/no/such/file': \(reason)\n")
+    let folder = try FleetProcess.end(of: "soak-member", with: ["1", "7000", "7001", "/dev/null/x", "1"])
+    #expect(folder.status == 64)
+    #expect(folder.message == "soak-member: no folder '/dev/null/x' can be made. Name one that can be written.\n")
+  }
+
+  @Test func `an unknown or incomplete command is reported`() async throws {
+    let process = try await makeProcesses(1, "20")[0]
+    for line in ["save k", "hits k", "tick k 0", "get", "nothing"] {
+      process.send(line)
+      try await process.wait { $0 == "what? \(line)" }
+    }
+  }
+
   @Test(arguments: StoreConformance.asyncCases)
   func `it conforms`(_ test: StoreConformance.AsyncCase) async throws {
     let address = RedisServer(port: server.port)

@@ -8,22 +8,31 @@ import Tracing
 @main
 enum RequestTrace {
   static func main() async {
-    guard CommandLine.arguments.count == 2 else {
-      FileHandle.standardError.write(Data("Usage: RequestTrace FILE\n".utf8))
-      exit(64)
+    guard CommandLine.arguments.count == 2 else { end("Usage: RequestTrace FILE", EX_USAGE) }
+    let path = CommandLine.arguments[1]
+    // Before anything is done, since the path may be wrong.
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else {
+      let reason = String(cString: strerror(errno))
+      end("RequestTrace: cannot write to '\(path)': \(reason). Name a file that can be written.", EX_USAGE)
     }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     do {
       let backend = SpanRecorder(service: "backend")
       // The server's middleware uses the process's tracer.
       InstrumentationSystem.bootstrap(backend)
       let recorders = try await record(backend: backend)
       let trace = try RawJSON(SpanRecorder.zipkin(recorders))
-      try Data((trace.indented + "\n").utf8).write(to: URL(filePath: CommandLine.arguments[1]))
+      try file.write(contentsOf: Data((trace.indented + "\n").utf8))
       for recorder in recorders { print("\(recorder.service): \(recorder.spans.count) spans") }
     } catch {
-      FileHandle.standardError.write(Data("RequestTrace: \(error)\n".utf8))
-      exit(70)
+      end("RequestTrace: \(error)", EX_SOFTWARE)
     }
+  }
+
+  private static func end(_ line: String, _ code: Int32) -> Never {
+    FileHandle.standardError.write(Data((line + "\n").utf8))
+    exit(code)
   }
 
   /// The spans of the client and of the backend, whose tracer is the process's own.

@@ -3,7 +3,7 @@ import Foundation
 /// A self-signed certificate for localhost and its key, as files in PEM.
 struct ServerCertificate: Sendable {
   struct Failure: Error, CustomStringConvertible {
-    let description = "The command openssl could not make a certificate."
+    let description = "The command openssl could not make a certificate. Install OpenSSL."
   }
 
   private let folder: URL
@@ -23,7 +23,10 @@ struct ServerCertificate: Sendable {
     process.standardError = FileHandle.nullDevice
     try process.run()
     process.waitUntilExit()
-    if process.terminationStatus != 0 { throw Failure() }
+    if process.terminationStatus != 0 {
+      remove()
+      throw Failure()
+    }
   }
 
   func remove() { try? FileManager.default.removeItem(at: folder) }

@@ -38,6 +38,38 @@ struct RequestTraceTests {
     #expect(Set((app.spans + backend.spans).map(\.trace.traceID)).count == 1)
   }
 
+  @Test(arguments: [
+    ([], "Usage: RequestTrace FILE"), (["a", "b"], "Usage: RequestTrace FILE"),
+    (["/no/such/trace.json"], "'/no/such/trace.json': No such file or directory. Name a file that can be written."),
+    (["/"], "'/': Is a directory. Name a file that can be written."), ([""], "'': No such file or directory."),
+  ]) func `wrong arguments are one line, and the exit code is 64`(_ arguments: [String], message: String) throws {
+    let process = Process()
+    let errors = Pipe()
+    process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+      .appending(path: "RequestTrace")
+    process.arguments = arguments
+    process.standardError = errors
+    try process.run()
+    let line = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 64)
+    #expect(line.contains(message))
+    #expect(line.filter(\.isNewline).count == 1)
+  }
+
+  @Test func `a picture is not drawn where it cannot be written, which one line says`() throws {
+    let process = Process()
+    let errors = Pipe()
+    process.executableURL = Self.root.appending(path: "Scripts/trace-picture")
+    process.arguments = [Self.trace.path, "/no/such/trace.svg"]
+    process.standardError = errors
+    try process.run()
+    let line = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 64)
+    #expect(line == "trace-picture: /no/such/trace.svg: No such file or directory\n")
+  }
+
   @Test func `the article's picture is drawn from the trace that is kept here`() throws {
     let picture = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).svg")
     defer { try? FileManager.default.removeItem(at: picture) }

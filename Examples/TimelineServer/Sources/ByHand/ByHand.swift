@@ -10,11 +10,11 @@ import NIOHTTP1
 ///     ByHand server PORT BFF_URL  the route `/timelines/:user`, written on async-http-client and JSONDecoder
 @main
 struct ByHand {
-  static func main() async throws {
+  static func main() async {
     let arguments = CommandLine.arguments.dropFirst()
     let url = arguments.dropFirst(2).first
     guard let kind = arguments.first, let port = arguments.dropFirst().first.flatMap({ Int($0) }), 0...65_535 ~= port,
-      kind == "backend" && url == nil || kind == "server" && url != nil
+      kind == "backend" && url == nil || kind == "server" && isWeb(url)
     else {
       FileHandle.standardError.write(Data("usage: ByHand backend PORT | server PORT BFF_URL\n".utf8))
       exit(64)
@@ -28,7 +28,17 @@ struct ByHand {
       router.post("graphql") { request, _ in try await Backend.response(to: request) }
     }
     let configuration = ApplicationConfiguration(address: .hostname("127.0.0.1", port: port))
-    try await Application(router: router, configuration: configuration).runService()
+    do {
+      try await Application(router: router, configuration: configuration).runService()
+    } catch {
+      FileHandle.standardError.write(Data("ByHand: 127.0.0.1:\(port): \(error). Name another PORT.\n".utf8))
+      exit(64)
+    }
+  }
+
+  private static func isWeb(_ text: String?) -> Bool {
+    guard let url = text.flatMap({ URL(string: $0) }) else { return false }
+    return ["http", "https"].contains(url.scheme) && url.host()?.isEmpty == false
   }
 }
 

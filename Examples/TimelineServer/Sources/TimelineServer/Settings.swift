@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import NIOCore
 
 /// What the environment sets. A wrong value is an error that says so in one line, and never a usual value in its place.
 struct Settings: Sendable {
@@ -49,4 +50,15 @@ struct SettingsError: Error, Equatable, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
+
+  /// What an error says of the address that the settings name.
+  init(cannotListen error: any Error, _ settings: Settings) {
+    let reason =
+      switch error {
+      case let error as IOError: String(cString: strerror(error.errnoCode))
+      case let error as SocketAddressError.UnknownHost: error.errorDescription
+      default: "\(error)"
+      }
+    description = "\(settings.host):\(settings.port): \(reason). Set HOST or PORT to another one."
+  }
 }

@@ -22,7 +22,12 @@ struct TimelineServer {
     let isListening = Atomic(false)
     do {
       let settings = try Settings(ProcessInfo.processInfo.environment)
-      try await application(settings) { isListening.store(true, ordering: .relaxed) }.runService()
+      let application = try application(settings) { isListening.store(true, ordering: .relaxed) }
+      do {
+        try await application.runService()
+      } catch let error where !isListening.load(ordering: .relaxed) {
+        throw SettingsError(cannotListen: error, settings)
+      }
     } catch {
       // Without a setting that can be used, or the address that is set, there is nothing to try again.
       let hasStarted = isListening.load(ordering: .relaxed)

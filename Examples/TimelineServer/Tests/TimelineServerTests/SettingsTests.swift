@@ -6,6 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct SettingsTests {
   private static let url = ["BFF_URL": "http://127.0.0.1:4000/graphql"]
+  private let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
 
   @Test func `settings have usual values, and can be set`() throws {
     let usual = try Settings(Self.url)
@@ -30,9 +31,10 @@ import Testing
     #expect(error?.description.contains("\n") == false)
   }
 
-  @Test(arguments: [[], ["server", "1"], ["backend", "x"], ["backend", "70000"], ["other", "1"]])
+  @Test(arguments: [
+    [], ["server", "1"], ["server", "1", "foo"], ["backend", "x"], ["backend", "70000"], ["other", "1"],
+  ])
   func `the program to compare with says how it is used, and ends with 64`(arguments: [String]) async throws {
-    let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     let program = try Program(folder.appending(path: "ByHand"), arguments)
     #expect(try await program.line { _ in true }.hasPrefix("usage: ByHand "))
     #expect(try await program.status == 64)
@@ -43,9 +45,18 @@ import Testing
     #expect(try await wrong.line { $0.hasPrefix("TimelineServer: BFF_URL ") }.contains("such as http://"))
     #expect(try await wrong.status == 64)
     let server = try await Server(BFF())
+    let address = "127.0.0.1:\(server.url.port ?? 0)"
     let busy = try Server.program(Self.url.merging(["PORT": "\(server.url.port ?? 0)"]) { $1 })
-    #expect(try await busy.line { $0.hasPrefix("TimelineServer: ") }.contains("in use"))
+    let line = try await busy.line { $0.hasPrefix("TimelineServer: ") }
+    #expect(line.contains("\(address): Address already in use"))
+    #expect(line.hasSuffix("Set HOST or PORT to another one."))
     #expect(try await busy.status == 64)
+    let other = try Program(folder.appending(path: "ByHand"), ["backend", "\(server.url.port ?? 0)"])
+    #expect(try await other.line { _ in true }.contains("Address already in use"))
+    #expect(try await other.status == 64)
+    let elsewhere = try Server.program(Self.url.merging(["HOST": "no.such.host.invalid"]) { $1 })
+    #expect(try await elsewhere.line { $0.hasPrefix("TimelineServer: ") }.contains("no.such.host.invalid:8080: "))
+    #expect(try await elsewhere.status == 64)
     withExtendedLifetime(server) {}
   }
 }
