@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands in the READMEs of the examples and integrations. Those that are cheap run as they stand, by the tests of the examples
-/// (`Examples/NginxCache`, `Examples/Issues`) or here; of the others, the programs and files are there.
+/// The commands in the READMEs of the examples and integrations. All of them run as they stand, by `Scripts/example-commands` after
+/// `.ci/run` has built the packages; here, their programs and files are there, and those that are cheap run, too.
 @Suite("The commands of the examples")
 struct ExampleCommandTests {
   private static let folders: [URL] = {
@@ -33,16 +33,50 @@ struct ExampleCommandTests {
   }
 
   @Test func `each command names a package, a program and files that are there`() throws {
-    // All commands of this one run as they stand, on a copy.
-    let checks = try Self.text(RepositoryLayout.root.appending(path: ".ci/run"))
-    #expect(checks.contains("Scripts/starter .build-examples\n"))
-    // And this one of RedisStore, with what was built before.
-    #expect(checks.contains("Scripts/soak --fleet --short"))
+    // The commands of this one are those of a copy.
     for folder in Self.folders where folder.lastPathComponent != "Starter" {
       for command in try Self.commands(of: folder) {
         let problem = try Self.problem(with: command, in: folder)
         #expect(problem == nil, "\(folder.lastPathComponent): \(command)")
       }
+    }
+  }
+
+  @Test func `each command is run by something, or there is a reason that it is not`() async throws {
+    let end = try await ChildProcess.run(Self.script, ["--list"])
+    #expect(end.exitCode == 0, "\(end)")
+    #expect(end.outputText.split(separator: "\n").count > 50)
+    let checks = try Self.text(RepositoryLayout.root.appending(path: ".ci/run"))
+    #expect(checks.contains(#"Scripts/example-commands "$package" .build-examples"#))
+  }
+
+  private static let script = RepositoryLayout.root.appending(path: "Scripts/example-commands")
+
+  @Test(arguments: [
+    ("    ./good\n", nil), ("```sh\n./good   # Comments are none.\n```\n", nil),
+    ("    ./good\n    ./bad\n    ./good\n", "Examples/One: it has ended with 3:\n./good\n./bad\n"),
+    ("    ./good > new\n", "Examples/One: its commands have changed new"),
+    ("Also `./measure all`.\n", "Examples/One: `./measure all` is run by nothing: make it a block of its own"),
+  ]) func `a command that fails, changes a file or is run by nothing is found`(
+    readme: String, problem: String?
+  ) async throws {
+    try await inFolder { folder in
+      let (scripts, package) = (folder.appending(path: "Scripts"), folder.appending(path: "Examples/One"))
+      for folder in [scripts, package] {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      }
+      let script = scripts.appending(path: "example-commands")
+      try FileManager.default.copyItem(at: Self.script, to: script)
+      for (name, text) in [
+        "Package.swift": "", "README.md": readme, "good": "#!/bin/sh\n", "bad": "#!/bin/sh\nexit 3\n",
+      ] {
+        let file = package.appending(path: name)
+        try text.write(to: file, atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+      }
+      let end = try await ChildProcess.run(script, ["Examples/One", folder.appending(path: "build").path])
+      #expect(end.exitCode == (problem == nil ? 0 : 1), "\(end)")
+      #expect(problem.map { end.errorText.contains("example-commands: \($0)") } != false, "\(end)")
     }
   }
 
@@ -137,7 +171,7 @@ struct ExampleCommandTests {
     for part in command.split(separator: "&&") {
       let isSetting = /[A-Z_]+=.*/
       var words = part.split(separator: " ").filter { $0 != "&" }.map(String.init)
-      if words.first == "export" { continue }
+      if words.first == "export" || words.first == "mkdir" { continue }
       while let word = words.first, word.wholeMatch(of: isSetting) != nil { words.removeFirst() }
       guard let program = words.first else { continue }
       if program == "swift" {
