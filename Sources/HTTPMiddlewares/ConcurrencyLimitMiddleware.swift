@@ -34,9 +34,7 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
 }
 
 extension ConcurrencyLimitMiddleware: DecidingMiddleware {
-  package func passage(
-    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
-  ) -> (any RequestPassage)? {
+  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
     let gate = gates.withValue(of: request.origin) { $0 }
     return gate.takeFreeSlot() ? SlotPassage(request, gate) : LinePassage(request, at: gate, by: self)
   }
@@ -108,7 +106,7 @@ private final class LinePassage: RequestPassage {
   /// Its turn, and its end, may have come before the entry is known here.
   private func keep(_ entry: SlotGate.Entry) {
     let isOver = place.withLock { place in
-      place.entry = entry
+      if !place.isOver { place.entry = entry }
       return place.isOver
     }
     if isOver { gate.leave(entry) }
@@ -117,7 +115,8 @@ private final class LinePassage: RequestPassage {
   func leave() {
     let entry = place.withLock { place in
       place.isOver = true
-      return place.entry
+      // It refers to this passage.
+      return exchange(&place.entry, with: nil)
     }
     if let entry { gate.leave(entry) }
   }

@@ -27,15 +27,15 @@ public struct DeadlineMiddleware: HTTPMiddleware {
 }
 
 extension DeadlineMiddleware: DecidingMiddleware {
-  package func passage(
-    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
-  ) throws -> (any RequestPassage)? {
+  package var asksGate: Bool { true }
+
+  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)? {
     let own = request.mayOutlastTotal ? nil : request.timeouts.total
     guard let total = limit.map({ min($0, own ?? $0) }) ?? own else { return nil }
     let passage = TimedRequest(request, total, isShorter: limit != nil)
     guard total > .zero else { throw passage.error(isUnsent: true) }
     // Before the request is known to be in the run: whatever ends that finds the timer.
-    passage.timer = scheduler.schedule(after: total) { run.interrupt(place) { passage.pass() } }
+    passage.timer = scheduler.schedule(after: total) { place.interrupt { passage.pass() } }
     return passage
   }
 }
@@ -58,6 +58,8 @@ private final class TimedRequest: RequestPassage, @unchecked Sendable {
       sent = gate
     } else {
       sent = SendGate.Shared()
+      // A deadline inside makes one of its own: this one is for all that is sent.
+      _ = sent.claim()
       request.context.sendGate = sent
     }
     self.request = request

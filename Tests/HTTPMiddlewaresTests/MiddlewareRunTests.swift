@@ -26,7 +26,7 @@ struct MiddlewareRunTests {
     var departs: @Sendable (HTTPRequest) throws -> Departure = { .now($0) }
     var onResponse: @Sendable (HTTPResponse, Bool) throws -> Decision = { _, _ in .pass }
     var onError: @Sendable (any Error) throws -> Decision = { _ in .pass }
-    var onPassage: @Sendable (MiddlewareRun, MiddlewareRun.Place) -> Void = { _, _ in }
+    var onPassage: @Sendable (MiddlewareRun.Place) -> Void = { _ in }
 
     func intercept(
       _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
@@ -34,10 +34,8 @@ struct MiddlewareRunTests {
       deciding(on: request, next: next)
     }
 
-    func passage(
-      of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
-    ) -> (any RequestPassage)? {
-      onPassage(run, place)
+    func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
+      onPassage(place)
       return Passage(request: request, settings: self)
     }
   }
@@ -182,22 +180,21 @@ struct MiddlewareRunTests {
     let lines = log.take()
     #expect(lines.filter { $0 == "outer has rate limited" }.count == 2)
     #expect(!lines.contains("inner has rate limited"))
-    #expect(lines.suffix(3) == ["rate limited", "inner leaves", "outer leaves"])
+    #expect(lines.suffix(3) == ["inner leaves", "outer leaves", "rate limited"])
   }
 
   @Test func `an interruption fails what is inside of its place, and none that has left`() throws {
     let request = try MiddlewareHarness.request()
-    let places = Locked<[(run: MiddlewareRun, place: MiddlewareRun.Place)]>([])
+    let places = Locked<[MiddlewareRun.Place]>([])
     let outer = Decider(
       name: "outer", log: log,
       onError: { RequestError(wrapping: $0).kind == .timedOut ? .replace(.just(request)) : .pass })
     let timed = Decider(
-      name: "timed", log: log, onPassage: { run, place in places.withLock { $0.append((run, place)) } })
+      name: "timed", log: log, onPassage: { place in places.withLock { $0.append(place) } })
     _ = try run([outer, timed]) { $0 <= 2 ? .never() : .just(.head(HTTPResponseHead(status: 204))) }
     _ = log.take()
     let interrupt = { (index: Int) in
-      let (run, place) = places.withLock { $0[index] }
-      run.interrupt(place) { RequestError(.timedOut, "Too late.") }
+      places.withLock { $0[index] }.interrupt { RequestError(.timedOut, "Too late.") }
     }
     interrupt(0)
     #expect(log.take() == ["outer has timed out", "timed leaves", "timed departs"])
@@ -207,6 +204,29 @@ struct MiddlewareRunTests {
     #expect(log.take().contains("204 "))
     interrupt(2)
     #expect(log.take().isEmpty)
+  }
+
+  @Test func `of two interruptions between sources, that of the outer place counts`() throws {
+    let request = try MiddlewareHarness.request()
+    let places = Locked<[MiddlewareRun.Place]>([])
+    let keep: @Sendable (MiddlewareRun.Place) -> Void = { place in places.withLock { $0.append(place) } }
+    let outer = Decider(name: "outer", log: log, onPassage: keep)
+    let retry = Decider(name: "retry", log: log, onError: { _ in .replace(.just(request)) })
+    let timed = Decider(name: "timed", log: log, onPassage: keep)
+    let auth = Decider(name: "auth", log: log, limit: 100, onResponse: { _, _ in .replace(.just(request)) })
+    _ = try run([outer, retry, timed, auth]) { number in
+      if number > 1 { return .never() }
+      return .create { observer in
+        observer.onNext(.head(HTTPResponseHead(status: 401)))
+        observer.onCompleted()
+        // Both come before this source has been started.
+        for place in places.withLock({ $0 }) { place.interrupt { RequestError(.timedOut, "Too late.") } }
+        return Disposables.create()
+      }
+    }
+    let lines = log.take()
+    #expect(lines.contains("timed out"))
+    #expect(lines.last == "outer leaves")
   }
 
   @Test func `a request that is disposed while it departs goes no further, and all leave`() throws {

@@ -229,7 +229,7 @@ extension APIClient {
       request.onProgress = onProgress ?? request.onProgress
       if !middlewares.isEmpty {
         request.enter(StackCredentials(middlewares))
-        request.context.sendGate = SendGate.Shared()
+        if stack.asksGateFirst { request.context.sendGate = SendGate.Shared() }
       }
       var observation: RequestObservation?
       if let observer { observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler()) }

@@ -5,11 +5,16 @@ package import Streams
 /// Those that stand next to each other decide within one stream, as ``MiddlewareRun`` asks them: what passes costs a few
 /// calls, and a response is held back once for all of them.
 package protocol DecidingMiddleware: HTTPMiddleware {
-  /// A request begins to pass, as part of a run, in which this middleware has a place; `nil` if it passes as it is, with
-  /// its response. If it throws, the request is not sent.
-  func passage(
-    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
-  ) throws -> (any RequestPassage)?
+  /// A request begins to pass, at a place in a run; `nil` if it passes as it is, with its response. If it throws, the
+  /// request is not sent.
+  func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)?
+
+  /// Whether it asks the request's gate if anything was sent.
+  var asksGate: Bool { get }
+}
+
+extension DecidingMiddleware {
+  package var asksGate: Bool { false }
 }
 
 extension DecidingMiddleware {

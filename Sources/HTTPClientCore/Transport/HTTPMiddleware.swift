@@ -72,6 +72,9 @@ package final class MiddlewareStack: Sendable {
   package let middlewares: [any HTTPMiddleware]
   fileprivate let links: [Link]
   fileprivate let hasCache: Bool
+  /// Whether the first middleware asks the request's gate if anything was sent. Another one outside of it could send the
+  /// request past a gate that is closed.
+  package let asksGateFirst: Bool
 
   package init(_ middlewares: [any HTTPMiddleware]) {
     self.middlewares = middlewares
@@ -89,6 +92,7 @@ package final class MiddlewareStack: Sendable {
     }
     self.links = links
     hasCache = middlewares.contains { $0.addedCredentials == .cache }
+    asksGateFirst = (middlewares.first as? any DecidingMiddleware)?.asksGate ?? false
   }
 }
 

@@ -10,29 +10,45 @@ import SystemBase
 /// `@unchecked Sendable`: `held` and `holder` are touched only by the handler's calls that come one at a time.
 package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   /// The place of a passage in a run: no two have the same one, and one that has left has none.
-  package struct Place: Hashable, Sendable {
+  package struct Place: Sendable {
+    fileprivate let run: MiddlewareRun
+    fileprivate let interruption: Interruption
     fileprivate var number = 0
+
+    /// Fails what is inside of the passage with the error that a closure gives, if it gives one and the passage has not
+    /// left: called when no other call to a passage is in flight.
+    package func interrupt(_ error: @escaping @Sendable () -> (any Error)?) {
+      interruption { run.interrupted(number, by: error) }
+    }
   }
 
   private struct Entry {
-    let place: Place
+    let number: Int
     let passage: (any RequestPassage)?
   }
 
   private struct Passages {
     /// Of the middlewares that the request has come to.
     var list: [Entry] = []
-    /// Of the passage that begins next.
-    var next = Place()
+    /// The number of the place of the passage that begins next.
+    var next = 0
     /// Those that are to leave once their source is torn down.
     var leaving: [Entry] = []
     var isOver = false
-    var interruption: Interruption?
 
     /// The index of a passage, also of one that is just beginning; `nil` if it has left.
-    func index(of place: Place) -> Int? {
-      place == next ? list.count : list.firstIndex { $0.place == place }
+    func index(of number: Int) -> Int? {
+      number == next ? list.count : list.firstIndex { $0.number == number }
     }
+
+    /// From now on, those inside of a passage have no place, though they leave only when their source has been torn down.
+    mutating func clear(inside index: Int) {
+      leaving += list.dropFirst(index + 1)
+      list.removeLast(max(list.count - index - 1, 0))
+      next += 1
+    }
+
+    mutating func takeAll() -> [Entry] { exchange(&list, with: []) + exchange(&leaving, with: []) }
   }
 
   /// The place of a passage, and how many bytes of a response it holds back.
@@ -42,6 +58,7 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   private enum Outcome: Error {
     case replaced(Replacement)
     case failed(any Error, inside: Int)
+    case interrupted(any Error, inside: Int)
   }
 
   private let middlewares: [any DecidingMiddleware]
@@ -64,11 +81,8 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   // MARK: - On the way out
 
   package func start(_ interruption: @escaping Interruption) throws -> Observable<HTTPResponsePart> {
-    passages.withLock { passages in
-      passages.list.reserveCapacity(middlewares.count)
-      passages.interruption = interruption
-    }
-    return depart(request, from: 0, at: Place())
+    passages.withLock { $0.list.reserveCapacity(middlewares.count) }
+    return depart(request, from: 0, at: Place(run: self, interruption: interruption))
   }
 
   /// Sends a request through the middlewares from an index on, the first of them at a place. Those outside decide about
@@ -77,8 +91,8 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
     do {
       var (request, place) = (request, place)
       for index in start..<middlewares.count {
-        let passage = try middlewares[index].passage(of: request, in: self, at: place)
-        guard enter(passage, at: place) else { return .never() }
+        let passage = try middlewares[index].passage(of: request, at: place)
+        guard enter(passage, at: place.number) else { return .never() }
         place.number += 1
         switch try passage?.depart() {
         case nil: break
@@ -94,34 +108,34 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   }
 
   /// Returns false if the request was disposed, or is sent again by a middleware outside.
-  private func enter(_ passage: (any RequestPassage)?, at place: Place) -> Bool {
+  private func enter(_ passage: (any RequestPassage)?, at number: Int) -> Bool {
     let isEntered = passages.withLock { passages in
-      guard !passages.isOver, passages.next == place else { return false }
-      passages.list.append(Entry(place: place, passage: passage))
-      passages.next.number += 1
+      guard !passages.isOver, passages.next == number else { return false }
+      passages.list.append(Entry(number: number, passage: passage))
+      passages.next += 1
       return true
     }
     if !isEntered { passage?.leave() }
     return isEntered
   }
 
-  /// Fails what is inside of a passage with the error that a closure gives, if it gives one and the passage has not left:
-  /// called when no other call to a passage is in flight.
-  package func interrupt(_ place: Place, _ error: @escaping @Sendable () -> (any Error)?) {
-    passages.withLock { $0.interruption }? { [self] in
-      guard let index = passages.withLock({ $0.index(of: place) }) else { return nil }
-      return error().map { Outcome.failed($0, inside: index) }
-    }
+  private func interrupted(_ number: Int, by error: () -> (any Error)?) -> (any Error)? {
+    guard let index = passages.withLock({ $0.index(of: number) }), let error = error() else { return nil }
+    // Those inside have no say any more, whatever else comes before this takes effect.
+    passages.withLock { $0.clear(inside: index) }
+    return Outcome.interrupted(error, inside: index)
   }
 
   package func dispose() {
-    let (list, leaving) = passages.withLock { passages in
-      passages.isOver = true
-      passages.interruption = nil
-      return (exchange(&passages.list, with: []), exchange(&passages.leaving, with: []))
-    }
-    for index in leaving.indices.reversed() { leaving[index].passage?.leave() }
-    for index in list.indices.reversed() { list[index].passage?.leave() }
+    leave(
+      passages.withLock { passages in
+        passages.isOver = true
+        return passages.takeAll()
+      })
+  }
+
+  private func leave(_ entries: [Entry]) {
+    for index in entries.indices.reversed() { entries[index].passage?.leave() }
   }
 
   // MARK: - On the way back
@@ -157,20 +171,26 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   }
 
   package func end(
-    _ error: (any Error)?, _ emit: (HTTPResponsePart) -> Void
+    _ error: (any Error)?, _ interruption: @escaping Interruption, _ emit: (HTTPResponsePart) -> Void
   ) throws -> Observable<HTTPResponsePart>? {
     let held = held.take()
     do {
       switch error {
       case nil: try complete(held, emit)
       case let outcome as Outcome: throw outcome
-      case let error?: return try fail(error, inside: list.count)
+      case let error?: throw Outcome.failed(error, inside: list.count)
       }
       return nil
     } catch Outcome.failed(let error, let index) {
-      return try fail(error, inside: index)
+      do { return stream(of: try replacement(of: error, inside: index), interruption) } catch {
+        // Who sends another request at this error finds their slots free.
+        leave(passages.withLock { $0.takeAll() })
+        throw error
+      }
+    } catch Outcome.interrupted(let error, let index) {
+      return stream(of: try replacement(of: error, inside: index), interruption)
     } catch Outcome.replaced(let replacement) {
-      return stream(of: replacement)
+      return stream(of: replacement, interruption)
     }
   }
 
@@ -179,22 +199,24 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
     let list = list
     for index in list.indices.reversed() {
       guard let passage = list[index].passage else { continue }
-      if let held, index == holder.index || index < holder.index && passage.receive(held.head) != nil {
-        try decide(passage, on: held, at: index, isWhole: true)
+      if let held, index <= holder.index,
+        let limit = index == holder.index ? holder.limit : passage.receive(held.head)
+      {
+        try decide(passage, on: held, at: index, isWhole: held.body.count <= limit)
       }
       passage.complete()
     }
     held?.forEachPart(emit)
   }
 
-  /// Asks the passages outside of an index about an error, from the inside out.
-  private func fail(_ error: any Error, inside index: Int) throws -> Observable<HTTPResponsePart> {
+  /// Asks the passages outside of an index about an error, from the inside out. Throws the error that is left.
+  private func replacement(of error: any Error, inside index: Int) throws -> Replacement {
     let list = list
     var error = error
     for index in list.indices.prefix(index).reversed() {
       do {
         guard case .replace(let request)? = try list[index].passage?.decide(on: error) else { continue }
-        return stream(of: Replacement(request: request, index: index))
+        return Replacement(request: request, index: index)
       } catch let other {
         error = other
       }
@@ -243,20 +265,20 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   }
 
   /// Inside of the passage, all pass once more.
-  private func stream(of replacement: Replacement) -> Observable<HTTPResponsePart> {
+  private func stream(
+    of replacement: Replacement, _ interruption: @escaping Interruption
+  ) -> Observable<HTTPResponsePart> {
     let (index, response) = (replacement.index, replacement.response)
-    let place = passages.withLock { passages in
-      // From now on, those inside have no place, though they leave only when the source has been torn down.
-      passages.leaving += passages.list.dropFirst(index + 1)
-      passages.list.removeLast(max(passages.list.count - index - 1, 0))
-      passages.next.number += 1
+    let number = passages.withLock { passages in
+      passages.clear(inside: index)
       return passages.next
     }
     return .deferred { [self] in
-      let leaving = passages.withLock { exchange(&$0.leaving, with: []) }
-      for entry in leaving.reversed() { entry.passage?.leave() }
+      leave(passages.withLock { exchange(&$0.leaving, with: []) })
       return replacement.request.take(1).flatMap { [self] request in
-        if let request { return depart(request, from: index + 1, at: place) }
+        if let request {
+          return depart(request, from: index + 1, at: Place(run: self, interruption: interruption, number: number))
+        }
         guard let response, replacement.isWhole else { return .error(Self.cutOff(response)) }
         return .from(response.parts)
       }

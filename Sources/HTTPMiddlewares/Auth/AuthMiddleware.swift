@@ -116,9 +116,7 @@ public struct AuthMiddleware: HTTPMiddleware {
 }
 
 extension AuthMiddleware: DecidingMiddleware {
-  package func passage(
-    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
-  ) throws -> (any RequestPassage)? {
+  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)? {
     guard !request.headers.contains(fieldName) else { return nil }
     var request = request
     let entry = request.entered()

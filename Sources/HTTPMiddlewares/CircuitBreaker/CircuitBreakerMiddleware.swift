@@ -53,9 +53,7 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
 }
 
 extension CircuitBreakerMiddleware: DecidingMiddleware {
-  package func passage(
-    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
-  ) throws -> (any RequestPassage)? {
+  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)? {
     let circuit = circuit(of: request.origin)
     let start = scheduler.now
     guard let pass = circuit.change({ $0.enter(at: start) }) else {

@@ -98,9 +98,7 @@ extension RateLimitMiddleware: OwnedMiddleware {
 }
 
 extension RateLimitMiddleware: DecidingMiddleware {
-  package func passage(
-    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
-  ) -> (any RequestPassage)? {
+  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
     var request = request
     let entry = request.entered()
     settings.budget.count(request, entry)

@@ -66,9 +66,7 @@ public struct RetryMiddleware: HTTPMiddleware {
 }
 
 extension RetryMiddleware: DecidingMiddleware {
-  package func passage(
-    of request: HTTPRequest, in run: MiddlewareRun, at place: MiddlewareRun.Place
-  ) -> (any RequestPassage)? {
+  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
     var request = request
     let entry = request.entered()
     settings.budget.count(request, entry)
@@ -125,13 +123,13 @@ private final class RetriedRequest: RequestPassage, @unchecked Sendable {
   }
 
   private func again(after delay: Duration) -> Decision {
-    .replace(
-      settings.scheduler.pause(delay) { [self] in
-        attempts += 1
-        var request = request
-        request.timeouts = request.timeouts.after(settings.scheduler.now - start)
-        return .just(request)
-      })
+    let next: @Sendable () -> Observable<HTTPRequest?> = { [self] in
+      attempts += 1
+      var request = request
+      request.timeouts = request.timeouts.after(settings.scheduler.now - start)
+      return .just(request)
+    }
+    return .replace(delay > .zero ? settings.scheduler.pause(delay, next) : .deferred(next))
   }
 
   private func delay(after head: HTTPResponseHead) -> Duration? {

@@ -32,7 +32,9 @@ struct HandledTests {
 
     func next(_ element: Int, _ emit: (Int) -> Void) { emit(element) }
 
-    func end(_ error: (any Error)?, _ emit: (Int) -> Void) throws -> Observable<Int>? {
+    func end(
+      _ error: (any Error)?, _ interruption: @escaping Interruption, _ emit: (Int) -> Void
+    ) throws -> Observable<Int>? {
       guard let error else { return nil }
       let number = count.withLock { count in
         count += 1

@@ -120,7 +120,7 @@ extension Operator {
     },
   ]
 
-  private static let handled = Operator("handled", [.hooked, .hookedAtError]) { source, hook in
+  private static let handled = Operator("handled", [.hooked, .hookedAtError, .tearsDownFirstAtError]) { source, hook in
     .handled { PassingHandler(first: source, onNext: hook) }
   }
 

@@ -26,7 +26,9 @@ final class PassingHandler: SourceHandler {
     emit(element)
   }
 
-  func end(_ error: (any Error)?, _ emit: (Int) -> Void) throws -> Observable<Int>? {
+  func end(
+    _ error: (any Error)?, _ interruption: @escaping Interruption, _ emit: (Int) -> Void
+  ) throws -> Observable<Int>? {
     ends.increment()
     if ends.count == 1, let successor = error == nil ? afterCompletion : afterError { return successor }
     if let error {
