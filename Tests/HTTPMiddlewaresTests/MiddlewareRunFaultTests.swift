@@ -206,7 +206,7 @@ struct MiddlewareRunFaultTests {
 
   // MARK: - What is held back
 
-  @Test func `a response of more bytes than retries hold back is not retried, whoever else holds it back`() throws {
+  @Test func `a response of more bytes than retries hold back is not retried, even if tokens hold it back`() throws {
     let provider = InMemoryTokenProvider(AccessToken("a")) { _ in .never() }
     let challenge = AuthenticationChallenge(isPossible: { _ in true }, isMet: { $0.head.status == 401 })
     let harness = MiddlewareHarness(scheduler) { scheduler in

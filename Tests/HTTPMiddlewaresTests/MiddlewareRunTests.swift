@@ -18,7 +18,7 @@ struct MiddlewareRunTests {
     func take() -> [String] { lines.withLock { exchange(&$0, with: []) } }
   }
 
-  /// A middleware that says what it is asked, and decides as it is told.
+  /// A middleware that says what it is asked, and decides by closures.
   private struct Decider: DecidingMiddleware {
     let name: String
     let log: Log

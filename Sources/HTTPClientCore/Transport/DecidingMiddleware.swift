@@ -15,9 +15,7 @@ package protocol DecidingMiddleware: HTTPMiddleware {
 
 extension DecidingMiddleware {
   package var asksGate: Bool { false }
-}
 
-extension DecidingMiddleware {
   /// Passes a request through this middleware alone.
   package func deciding(
     on request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>

@@ -7,7 +7,7 @@ import SystemBase
 ///                 0 ◄── 1 ◄── 2 ◄── parts      receive and decide, outwards
 ///                       └───► 2 ──► next       where 1 replaces, 2 and what is inside of it leave, and pass again
 ///
-/// `@unchecked Sendable`: `held` and `holder` are touched only by the handler's calls that come one at a time.
+/// `@unchecked Sendable`: `held` and `holder` are touched only by `next` and `end`, which `handled` calls one at a time.
 package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   /// The place of a passage in a run: no two have the same one, and one that has left has none.
   package struct Place: Sendable {

@@ -127,7 +127,8 @@ extension AuthMiddleware: DecidingMiddleware {
 
 /// A request on its way through the middleware.
 ///
-/// `@unchecked Sendable`: what changes is touched only by calls that come one at a time.
+/// `@unchecked Sendable`: what changes is touched by calls that come one at a time, and by what is sent for them, before
+/// its response comes: a token that was waited for, and a redirect.
 private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
   private let request: HTTPRequest
   private let entry: RequestEntry

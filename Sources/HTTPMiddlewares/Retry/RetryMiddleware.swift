@@ -79,7 +79,8 @@ extension RetryMiddleware: DecidingMiddleware {
 
 /// A request on its way through the middleware.
 ///
-/// `@unchecked Sendable`: what changes is touched only by calls that come one at a time.
+/// `@unchecked Sendable`: what changes is touched by calls that come one at a time, and at the end of a pause, in which
+/// nothing that could be decided about is inside.
 private final class RetriedRequest: RequestPassage, @unchecked Sendable {
   /// The longest `Retry-After` that is waited for.
   private static let longestWait = Duration.seconds(60)
