@@ -71,6 +71,9 @@ package final class ThreadPool: Sendable {
   /// How many threads there are.
   package var threadCount: Int { state.withLock { $0.threads } }
 
+  /// How many of them wait for a job, or have just been woken for one.
+  package var idleCount: Int { state.withLock { $0.idle } }
+
   /// Runs a job soon, on a thread of the pool.
   package func run(_ job: @escaping @Sendable () -> Void) {
     let step = state.withLock { state -> Step in

@@ -282,26 +282,6 @@ import Testing
   }
 }
 
-/// The descriptors of a process.
-private enum DescriptorLimit {
-  /// Opens all descriptors that there may be, but those that are left to others, after having lowered the limit; returns
-  /// them.
-  static func reach(but left: Int = 0) -> [Int32] {
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    limit.rlim_cur = min(limit.rlim_cur, 256)
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    var descriptors: [Int32] = []
-    while true {
-      let descriptor = dup(0)
-      guard descriptor >= 0 else { break }
-      descriptors.append(descriptor)
-    }
-    for descriptor in descriptors.suffix(left) { close(descriptor) }
-    return descriptors.dropLast(left)
-  }
-}
-
 /// A server that takes a descriptor only when it is told to.
 private struct TightServer {
   private let listener: Descriptor
