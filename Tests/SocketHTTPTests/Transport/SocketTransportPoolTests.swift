@@ -36,6 +36,8 @@ import Testing
       gate.open()
       for try await status in group { #expect(status == 200) }
     }
+    // Of a connection that is kept only later, the next request does not say whether it is dead.
+    try await eventually { transport.statistics().total.idle == kept }
     return server
   }
 
