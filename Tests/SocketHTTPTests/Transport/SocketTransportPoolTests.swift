@@ -223,9 +223,13 @@ import Testing
       let error = await #expect(throws: RequestError.self) { try await transport.response(to: request) }
       try #require(error?.isShortage == true)
       try #require(error?.reached == .never)
-      let left = DescriptorLimit.reach()
-      try #require(left.count == 4)
-      for other in others + left { close(other) }
+      // Where the machine is busy, Dispatch has one of them now and then.
+      try await eventually {
+        let left = DescriptorLimit.reach()
+        for descriptor in left { close(descriptor) }
+        return left.count == 4
+      }
+      for other in others { close(other) }
       async let response = transport.response(to: request)
       server.answer(server.accept())
       try #require(try await response.head.status == 200)
