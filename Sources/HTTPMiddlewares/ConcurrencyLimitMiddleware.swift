@@ -11,18 +11,26 @@ import SystemBase
 /// Copies share their places. It keeps at most 1,024 origins; those that were not used for longest are forgotten, and
 /// requests in flight there are no longer counted.
 public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
-  private let limit: Int
-  private let queueLimit: Int
-  fileprivate let scheduler: any Scheduler
-  private let gates: OriginTable<SlotGate>
+  package final class Decider: Sendable {
+    let limit: Int
+    let queueLimit: Int
+    let scheduler: any Scheduler
+    let gates: OriginTable<SlotGate>
+
+    init(_ limit: Int, _ queueLimit: Int, _ scheduler: any Scheduler) {
+      self.limit = limit
+      self.queueLimit = queueLimit
+      self.scheduler = scheduler
+      gates = OriginTable { SlotGate(Slots(limit: limit, queueLimit: queueLimit), scheduler) }
+    }
+  }
+
+  package let decider: Decider
 
   /// Takes how many requests may be in flight, at least 1, how many may wait, and the scheduler on which waiting
   /// requests continue.
   public init(_ limit: Int, queueLimit: Int = 1000, scheduler: some Scheduler = ConcurrentScheduler()) {
-    self.limit = limit
-    self.queueLimit = queueLimit
-    self.scheduler = scheduler
-    gates = OriginTable { SlotGate(Slots(limit: limit, queueLimit: queueLimit), scheduler) }
+    decider = Decider(limit, queueLimit, scheduler)
   }
 
   /// Passes the request on, at once or when it is its turn.
@@ -33,10 +41,12 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
   }
 }
 
-extension ConcurrencyLimitMiddleware: DecidingMiddleware {
+extension ConcurrencyLimitMiddleware: DecidingMiddleware {}
+
+extension ConcurrencyLimitMiddleware.Decider: RequestDecider {
   package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
     let gate = gates.withValue(of: request.origin) { $0 }
-    return gate.takeFreeSlot() ? SlotPassage(request, gate) : LinePassage(request, at: gate, by: self)
+    return gate.takeFreeSlot() ? SlotPassage(gate) : LinePassage(request, at: gate, by: self)
   }
 
   fileprivate func timeout(of request: HTTPRequest) -> RequestError {
@@ -54,15 +64,11 @@ extension ConcurrencyLimitMiddleware: DecidingMiddleware {
 
 /// A request that has found a free slot, which it gives back in the end.
 private final class SlotPassage: RequestPassage {
-  private let request: HTTPRequest
   private let gate: SlotGate
 
-  init(_ request: HTTPRequest, _ gate: SlotGate) {
-    self.request = request
-    self.gate = gate
-  }
+  init(_ gate: SlotGate) { self.gate = gate }
 
-  func depart() -> Departure { .now(request) }
+  func depart() -> Departure { .unchanged }
 
   func leave() { gate.giveBack() }
 }
@@ -71,34 +77,34 @@ private final class SlotPassage: RequestPassage {
 private final class LinePassage: RequestPassage {
   private let request: HTTPRequest
   private let gate: SlotGate
-  private let limits: ConcurrencyLimitMiddleware
+  private let decider: ConcurrencyLimitMiddleware.Decider
   private let place = Locked<(entry: SlotGate.Entry?, isOver: Bool)>((nil, false))
 
-  init(_ request: HTTPRequest, at gate: SlotGate, by limits: ConcurrencyLimitMiddleware) {
+  init(_ request: HTTPRequest, at gate: SlotGate, by decider: ConcurrencyLimitMiddleware.Decider) {
     self.request = request
     self.gate = gate
-    self.limits = limits
+    self.decider = decider
   }
 
   func depart() -> Departure {
     .later(
       .create { [self] observer in
-        let start = limits.scheduler.now
+        let start = decider.scheduler.now
         let entry = gate.enter { [self] hasWaited in
           var request = request
-          let wait = limits.scheduler.now - start
+          let wait = decider.scheduler.now - start
           request.timeouts = request.timeouts.after(wait)
           if hasWaited { request.context.observation?.report(.dequeued(after: wait)) }
           observer.onNext(request)
         }
         guard let entry else {
-          observer.onError(limits.refusal(of: request))
+          observer.onError(decider.refusal(of: request))
           return Disposables.create()
         }
         keep(entry)
         guard entry.isWaiting, let total = request.timeouts.total else { return Disposables.create() }
-        return limits.scheduler.schedule(after: total) { [self] in
-          if entry.isWaiting { observer.onError(limits.timeout(of: request)) }
+        return decider.scheduler.schedule(after: total) { [self] in
+          if entry.isWaiting { observer.onError(decider.timeout(of: request)) }
         }
       })
   }

@@ -9,13 +9,21 @@ public import Streams
 /// ``RetryMiddleware``, each attempt. A limit, and a total that was set, hold to the end of any response, the default
 /// total as `HTTPTimeouts.total` says, and not for an upload. The error comes on the scheduler.
 public struct DeadlineMiddleware: HTTPMiddleware {
-  private let limit: Duration?
-  private let scheduler: any Scheduler
+  package final class Decider: Sendable {
+    let limit: Duration?
+    let scheduler: any Scheduler
+
+    init(_ limit: Duration?, _ scheduler: any Scheduler) {
+      self.limit = limit
+      self.scheduler = scheduler
+    }
+  }
+
+  package let decider: Decider
 
   /// Takes the maximum time for a request; without one, only the request's own total applies.
   public init(_ limit: Duration? = nil, scheduler: some Scheduler = ConcurrentScheduler()) {
-    self.limit = limit
-    self.scheduler = scheduler
+    decider = Decider(limit, scheduler)
   }
 
   /// Passes the request on with the shorter total.
@@ -28,7 +36,9 @@ public struct DeadlineMiddleware: HTTPMiddleware {
 
 extension DeadlineMiddleware: DecidingMiddleware {
   package var asksGate: Bool { true }
+}
 
+extension DeadlineMiddleware.Decider: RequestDecider {
   package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)? {
     let own = request.mayOutlastTotal ? nil : request.timeouts.total
     guard let total = limit.map({ min($0, own ?? $0) }) ?? own else { return nil }

@@ -78,10 +78,9 @@ public struct RequestOwners: Sendable {
   ) -> RequestOwners {
     let identity = tokens?.identity
     return RequestOwners(fieldNames: fieldNames.map { $0.lowercased() }, isNamed: false) { request in
-      let token = tokens?.owner(of: request, identity)
-      var owner = Owner(token: token, isChecked: true)
-      for name in fieldNames {
-        if let value = request.headers[name] { owner.add(name, value) }
+      var owner = Owner(token: TokenOwner(of: request, by: tokens, identity), isChecked: true)
+      for index in fieldNames.indices {
+        if let value = request.headers[fieldNames[index]] { owner.add(fieldNames[index], value) }
       }
       return owner
     }
@@ -108,7 +107,8 @@ public struct RequestOwners: Sendable {
 }
 
 extension String {
-  fileprivate func hasBytes(of other: String) -> Bool {
+  /// Whether the texts are the same byte by byte: those that are equal to a reader may be two accounts.
+  func hasBytes(of other: String) -> Bool {
     let result = utf8.withContiguousStorageIfAvailable { own in
       other.utf8.withContiguousStorageIfAvailable { others in
         guard own.count == others.count, let start = own.baseAddress, let othersStart = others.baseAddress else {
@@ -121,13 +121,18 @@ extension String {
   }
 }
 
-extension TokenProvider {
-  /// Whom the request is for, since it has entered the middlewares; before that, whom the current token stands for.
-  fileprivate func owner(of request: HTTPRequest, _ identity: ObjectIdentifier?) -> RequestOwners.TokenOwner? {
+extension RequestOwners.TokenOwner {
+  /// Whom the request is for, since it has entered the middlewares; before that, whom the provider's current token stands
+  /// for.
+  fileprivate init?(of request: HTTPRequest, by tokens: (any TokenProvider)?, _ identity: ObjectIdentifier?) {
+    guard let tokens else { return nil }
     if let account = request.context.entry?.account(of: identity) {
-      return account.token.map { RequestOwners.TokenOwner($0.account, $0.value) }
+      guard let token = account.token else { return nil }
+      self.init(token.account, token.value)
+    } else {
+      guard let token = tokens.currentToken else { return nil }
+      self.init(token.account, token.value)
     }
-    return currentToken.map { RequestOwners.TokenOwner($0.account, $0.value) }
   }
 }
 

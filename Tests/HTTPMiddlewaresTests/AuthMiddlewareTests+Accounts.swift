@@ -17,6 +17,16 @@ extension AuthMiddlewareTests {
     #expect(tokens.refreshCount == 2)
   }
 
+  @Test func `S1: tokens that look alike are not sent in the place of one another`() throws {
+    let values = ["t\u{e9}", "te\u{301}"]
+    for value in values {
+      harness.transport.expect(.any, .response())
+      tokens.tokens.setToken(AccessToken(value))
+      #expect(try start().status == 200)
+    }
+    #expect(sent.map { Array($0.utf8) } == values.map { Array($0.utf8) })
+  }
+
   @Test func `a request is not resent for another account`() throws {
     tokens.tokens.setToken(AccessToken("t1", account: "a"))
     harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))

@@ -85,12 +85,12 @@ struct MiddlewareRunFaultTests {
     do {
       let token = Token()
       kept = token
-      let middlewares: [any DecidingMiddleware] = [RetryMiddleware(scheduler: scheduler)]
+      let deciders = [RetryMiddleware(scheduler: scheduler).decider]
       let disposable = gate.asObservable().flatMap { _ in
         Observable.handled {
           // As another thread may at this moment.
           subscription.withLock { $0 }?.dispose()
-          return MiddlewareRun(middlewares, request) { [token] _ in
+          return MiddlewareRun(deciders, request) { [token] _ in
             token.touch()
             return .never()
           }

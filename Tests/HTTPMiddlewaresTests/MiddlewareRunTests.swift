@@ -34,9 +34,17 @@ struct MiddlewareRunTests {
       deciding(on: request, next: next)
     }
 
+    var decider: Opening { Opening(settings: self) }
+  }
+
+  private final class Opening: RequestDecider {
+    let settings: Decider
+
+    init(settings: Decider) { self.settings = settings }
+
     func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
-      onPassage(place)
-      return Passage(request: request, settings: self)
+      settings.onPassage(place)
+      return Passage(request: request, settings: settings)
     }
   }
 
@@ -91,7 +99,7 @@ struct MiddlewareRunTests {
   ) throws -> any Disposable {
     let (request, count, log) = (try MiddlewareHarness.request(), Counter(), log)
     let stream = Observable.handled {
-      MiddlewareRun(middlewares, request) { _ in
+      MiddlewareRun(middlewares.map { $0.decider }, request) { _ in
         count.increment()
         return sources(count.value)
       }

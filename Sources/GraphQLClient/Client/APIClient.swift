@@ -228,7 +228,7 @@ extension APIClient {
       request.isStream = !readsWholeResponse
       request.onProgress = onProgress ?? request.onProgress
       if !middlewares.isEmpty {
-        request.enter(StackCredentials(middlewares))
+        request.enter(stack.credentials)
         if stack.asksGateFirst { request.context.sendGate = SendGate.Shared() }
       }
       var observation: RequestObservation?
@@ -245,16 +245,16 @@ extension APIClient {
   }
 
   private func parts(of request: HTTPRequest, _ sent: SentFields) -> Observable<HTTPResponsePart> {
-    request.context.carrier?.send(request, recorder: sent) ?? send(request, recorders: [sent])
+    request.context.carrier?.send(request, recorder: sent.sent) ?? send(request, recorder: sent.sent)
   }
 
-  /// Sends a request through the middlewares, then past those who follow its exchanges with the server. The recorders see
-  /// what these make of it, where there are any.
+  /// Sends a request through the middlewares, then past those who follow its exchanges with the server, and records what
+  /// these make of it.
   func send(
-    _ request: HTTPRequest, recorders: [any HTTPMiddleware], observers: [any HTTPMiddleware] = []
+    _ request: HTTPRequest, recorder: SentSecrets, observers: [any HTTPMiddleware] = []
   ) -> Observable<HTTPResponsePart> {
     if middlewares.isEmpty, observers.isEmpty { return transport.send(request, through: []) }
-    return transport.send(request, through: stack, and: observers.isEmpty ? recorders : observers + recorders)
+    return stack.send(request, and: observers, by: transport, recorder: recorder)
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {

@@ -3,7 +3,7 @@ import Streams
 
 /// Records what goes out for a session, before the middlewares and after them: no error of the session may show any
 /// secret in it.
-struct SentFields: HTTPMiddleware {
+struct SentFields: Sendable {
   /// The session's other secrets.
   let secrets: [HTTPField]
   /// What follows the request.
@@ -21,15 +21,6 @@ struct SentFields: HTTPMiddleware {
     request.context.secrets = secrets
     request.context.sent = sent
     sent.add(request)
-  }
-
-  var addedCredentials: AddedCredentials { .none }
-
-  func intercept(
-    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-  ) -> Observable<HTTPResponsePart> {
-    sent.add(request)
-    return next(request)
   }
 
   /// The error under the session's name, without the secrets of any request so far.

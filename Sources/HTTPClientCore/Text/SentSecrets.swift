@@ -20,25 +20,46 @@ package final class SentSecrets: Sendable {
     }
   }
 
+  /// What tells a copy of a request, as long as that is kept.
+  private struct RequestIdentity: Equatable {
+    let headers: HTTPHeaders.Identity
+    let target: ObjectIdentifier
+
+    init(_ request: HTTPRequest) {
+      headers = request.headers.identity
+      target = ObjectIdentifier(request.target)
+    }
+  }
+
   private struct State {
     /// What the caller has declared.
     var declared: [HTTPField] = []
     /// What was added since ``values`` were taken: most requests need no redactor.
     var sources: [Source] = []
+    /// The last of the sources, if it is a request.
+    var last: RequestIdentity?
     /// Of everything that went out before, the latest last.
     var values: [String] = []
     /// Those of the connections that the request shares with others.
     var others: [SentSecrets] = []
     var redactor: (value: Redactor, version: Int)?
 
+    mutating func add(_ source: Source) {
+      // A request goes out at least twice: as it was made, and with a token.
+      if sources.isEmpty { sources.reserveCapacity(2) }
+      sources.append(source)
+      (last, redactor) = (nil, nil)
+      if sources.count >= SentSecrets.sourceLimit { takeValues() }
+    }
+
     /// Takes the values of what was added, the latest of all last.
-    mutating func takeValues(upTo limit: Int) {
+    mutating func takeValues() {
       let new = sources.flatMap(\.secrets).filter(Redactor.isSecret)
-      sources = []
+      (sources, last) = ([], nil)
       let all = Set(new)
       values.removeAll { all.contains($0) }
       values += all.count == new.count ? new : Array(all)
-      values.removeFirst(max(0, values.count - limit))
+      values.removeFirst(max(0, values.count - SentSecrets.limit))
     }
   }
 
@@ -53,8 +74,15 @@ package final class SentSecrets: Sendable {
     state = Locked(State(declared: declared))
   }
 
-  /// Adds a request as it goes out.
-  package func add(_ request: HTTPRequest) { add(.request(request.headers, request.target)) }
+  /// Adds a request as it goes out, unless it was the last that was added.
+  package func add(_ request: HTTPRequest) {
+    state.withLock { state in
+      let identity = RequestIdentity(request)
+      if state.last == identity { return }
+      state.add(.request(request.headers, request.target))
+      state.last = identity
+    }
+  }
 
   /// Adds the upgrade to a WebSocket.
   package func add(_ request: WebSocketRequest) { add(.texts(Redactor.secrets(of: request))) }
@@ -84,11 +112,7 @@ package final class SentSecrets: Sendable {
   }
 
   private func add(_ source: Source) {
-    state.withLock { state in
-      state.sources.append(source)
-      state.redactor = nil
-      if state.sources.count >= Self.sourceLimit { state.takeValues(upTo: Self.limit) }
-    }
+    state.withLock { $0.add(source) }
   }
 
   /// Removes all of them from a text.
@@ -96,7 +120,7 @@ package final class SentSecrets: Sendable {
     let (own, others) = state.withLock { state in
       let version = Redactor.version
       if let redactor = state.redactor, redactor.version == version { return (redactor.value, state.others) }
-      state.takeValues(upTo: Self.limit)
+      state.takeValues()
       let redactor = Redactor(secrets: Redactor.secrets(of: state.declared) + state.values)
       state.redactor = (redactor, version)
       return (redactor, state.others)

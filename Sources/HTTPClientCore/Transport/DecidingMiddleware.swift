@@ -5,9 +5,10 @@ package import Streams
 /// Those that stand next to each other decide within one stream, as ``MiddlewareRun`` asks them: what passes costs a few
 /// calls, and a response is held back once for all of them.
 package protocol DecidingMiddleware: HTTPMiddleware {
-  /// A request begins to pass, at a place in a run; `nil` if it passes as it is, with its response. If it throws, the
-  /// request is not sent.
-  func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)?
+  associatedtype Decider: RequestDecider
+
+  /// Decides for this middleware and its copies.
+  var decider: Decider { get }
 
   /// Whether it asks the request's gate if anything was sent.
   var asksGate: Bool { get }
@@ -20,8 +21,15 @@ extension DecidingMiddleware {
   package func deciding(
     on request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    .handled { MiddlewareRun([self], request, next: next) }
+    .handled { MiddlewareRun([decider], request, next: next) }
   }
+}
+
+/// Lets requests pass, in the place of a middleware: an object, since a value would be copied for each of them.
+package protocol RequestDecider: AnyObject, Sendable {
+  /// A request begins to pass, at a place in a run; `nil` if it passes as it is, with its response. If it throws, the
+  /// request is not sent.
+  func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)?
 }
 
 /// One request on its way through a middleware. The calls come one at a time, but for ``leave()``.
@@ -58,6 +66,9 @@ extension RequestPassage {
 
 /// When a request is sent on.
 package enum Departure: Sendable {
+  /// At once, as it is.
+  case unchanged
+  /// At once, with changes.
   case now(HTTPRequest)
   /// With the first element.
   case later(Observable<HTTPRequest>)

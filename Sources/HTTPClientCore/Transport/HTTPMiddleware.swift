@@ -25,23 +25,13 @@ extension HTTPTransport {
   /// to: wherever it waits, and however often it is sent, it goes out for no other account.
   public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
     guard !middlewares.isEmpty else { return exchange(request, isSubscribed: false) }
-    return send(request, through: MiddlewareStack(middlewares))
-  }
-
-  /// Sends a request through a stack of middlewares, and then through those that follow this request alone.
-  package func send(
-    _ request: HTTPRequest, through stack: MiddlewareStack, and innermost: [any HTTPMiddleware] = []
-  ) -> Observable<HTTPResponsePart> {
-    let chain = MiddlewareChain(stack, innermost) { exchange($0, isSubscribed: $1) }
-    if request.context.entry != nil { return chain.send(request) }
-    return .deferred { chain.send(request) }
+    return MiddlewareStack(middlewares).send(request, by: self)
   }
 
   /// Hands the request to the transport, and reports it to those who follow it, once somebody has subscribed.
-  private func exchange(_ request: HTTPRequest, isSubscribed: Bool) -> Observable<HTTPResponsePart> {
-    let context = request.context
-    guard context.entry != nil || context.onSent != nil else {
-      return context.observation.map { $0.attempt(request) { self.send($0) } } ?? send(request)
+  fileprivate func exchange(_ request: HTTPRequest, isSubscribed: Bool) -> Observable<HTTPResponsePart> {
+    guard request.context.entry != nil || request.context.onSent != nil else {
+      return request.context.observation.map { $0.attempt(request) { self.send($0) } } ?? send(request)
     }
     return isSubscribed ? reported(request) : .deferred { reported(request) }
   }
@@ -66,12 +56,13 @@ package final class MiddlewareStack: Sendable {
   fileprivate enum Link {
     case middleware(any HTTPMiddleware)
     /// Those that stand next to each other.
-    case deciding([any DecidingMiddleware])
+    case deciding([any RequestDecider])
   }
 
-  package let middlewares: [any HTTPMiddleware]
+  private let middlewares: [any HTTPMiddleware]
   fileprivate let links: [Link]
-  fileprivate let hasCache: Bool
+  /// What the middlewares add to requests.
+  package let credentials: StackCredentials
   /// Whether the first middleware asks the request's gate if anything was sent. Another one outside of it could send the
   /// request past a gate that is closed.
   package let asksGateFirst: Bool
@@ -85,13 +76,13 @@ package final class MiddlewareStack: Sendable {
         continue
       }
       if case .deciding(let others) = links.last {
-        links[links.count - 1] = .deciding(others + [last])
+        links[links.count - 1] = .deciding(others + [last.decider])
       } else {
-        links.append(.deciding([last]))
+        links.append(.deciding([last.decider]))
       }
     }
     self.links = links
-    hasCache = middlewares.contains { $0.addedCredentials == .cache }
+    credentials = StackCredentials(middlewares)
     asksGateFirst = (middlewares.first as? any DecidingMiddleware)?.asksGate ?? false
   }
 }
@@ -102,62 +93,84 @@ extension MiddlewareStack: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
+extension MiddlewareStack {
+  /// Sends a request through these middlewares, then through those that follow this request alone, to a transport. What it
+  /// gets is recorded, if somebody asks for the secrets in it.
+  package func send(
+    _ request: HTTPRequest, and innermost: [any HTTPMiddleware] = [], by transport: any HTTPTransport,
+    recorder: SentSecrets? = nil
+  ) -> Observable<HTTPResponsePart> {
+    let chain = MiddlewareChain(self, innermost, transport, recorder)
+    if request.context.entry != nil { return chain.send(entered(request, innermost)) }
+    return .deferred { [self] in chain.send(entered(request, innermost)) }
+  }
+
+  /// The request, which enters here unless it has entered before.
+  private func entered(_ request: consuming HTTPRequest, _ innermost: [any HTTPMiddleware]) -> HTTPRequest {
+    if credentials.insideCache != nil {
+      let credentials = innermost.isEmpty ? credentials : StackCredentials(middlewares + innermost)
+      request.context.addedInsideCache = credentials.insideCache
+    } else if request.context.addedInsideCache != nil {
+      request.context.addedInsideCache = nil
+    }
+    request.enter(credentials)
+    return request
+  }
+}
+
 /// The way of one request through middlewares, each of which passes it on to the next, and the last one to a transport.
 private final class MiddlewareChain: Sendable {
   private let stack: MiddlewareStack
   private let innermost: [any HTTPMiddleware]
-  private let exchange: @Sendable (HTTPRequest, _ isSubscribed: Bool) -> Observable<HTTPResponsePart>
+  private let transport: any HTTPTransport
+  private let recorder: SentSecrets?
 
   init(
-    _ stack: MiddlewareStack, _ innermost: [any HTTPMiddleware],
-    exchange: @escaping @Sendable (HTTPRequest, _ isSubscribed: Bool) -> Observable<HTTPResponsePart>
+    _ stack: MiddlewareStack, _ innermost: [any HTTPMiddleware], _ transport: any HTTPTransport,
+    _ recorder: SentSecrets?
   ) {
     self.stack = stack
     self.innermost = innermost
-    self.exchange = exchange
+    self.transport = transport
+    self.recorder = recorder
   }
 
-  /// Sends a request, which enters here unless it has entered before.
-  func send(_ request: consuming HTTPRequest) -> Observable<HTTPResponsePart> {
-    if request.context.entry == nil || stack.hasCache {
-      let credentials = StackCredentials(stack.middlewares + innermost)
-      request.context.addedInsideCache = credentials.insideCache
-      request.enter(credentials)
-    } else if request.context.addedInsideCache != nil {
-      request.context.addedInsideCache = nil
-    }
-    return send(request, from: 0)
-  }
-
-  // What is inside is made where a request gets there: a cache may have the response before.
-  private func send(
-    _ request: HTTPRequest, from index: Int, isSubscribed: Bool = false
-  ) -> Observable<HTTPResponsePart> {
-    guard index < stack.links.count else {
-      return send(request, innermost: index - stack.links.count, isSubscribed: isSubscribed)
-    }
+  /// Sends a request through the links from an index on. What is inside is made where a request gets there: a cache may
+  /// have the response before.
+  func send(_ request: HTTPRequest, from index: Int = 0) -> Observable<HTTPResponsePart> {
+    guard index < stack.links.count else { return send(request, innermost: index - stack.links.count) }
     switch stack.links[index] {
     case .middleware(let middleware):
       return middleware.intercept(request) { [self] in send($0, from: index + 1) }
-    case .deciding(let middlewares):
-      return .handled { [self] in
-        MiddlewareRun(middlewares, request) { [self] in send($0, from: index + 1, isSubscribed: true) }
-      }
+    case .deciding(let deciders):
+      return .handled { [self] in MiddlewareRun(deciders, request, next: next(after: index)) }
     }
   }
 
+  /// What follows the middlewares of a run, in which somebody has subscribed.
+  private func next(after index: Int) -> @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> {
+    if index + 1 < stack.links.count { return { [self] in send($0, from: index + 1) } }
+    if !innermost.isEmpty { return { [self] in send($0, innermost: 0, isSubscribed: true) } }
+    return { [self] in exchange($0, isSubscribed: true) }
+  }
+
   private func send(
-    _ request: HTTPRequest, innermost index: Int, isSubscribed: Bool
+    _ request: HTTPRequest, innermost index: Int, isSubscribed: Bool = false
   ) -> Observable<HTTPResponsePart> {
-    guard index < innermost.count else { return exchange(request, isSubscribed) }
+    guard index < innermost.count else { return exchange(request, isSubscribed: isSubscribed) }
     return innermost[index].intercept(request) { [self] in
       send($0, innermost: index + 1, isSubscribed: isSubscribed)
     }
+  }
+
+  private func exchange(_ request: HTTPRequest, isSubscribed: Bool) -> Observable<HTTPResponsePart> {
+    recorder?.add(request)
+    return transport.exchange(request, isSubscribed: isSubscribed)
   }
 }
 
 /// Sends a request in another form first, or together with others, before any middleware sees it.
 package protocol RequestCarrier: Sendable {
-  /// Sends a request; `recorder` has to see all that goes through the middlewares for it, as the innermost of them.
-  func send(_ request: HTTPRequest, recorder: any HTTPMiddleware) -> Observable<HTTPResponsePart>
+  /// Sends a request; what goes to the transport for it has to be recorded.
+  func send(_ request: HTTPRequest, recorder: SentSecrets) -> Observable<HTTPResponsePart>
 }

@@ -14,6 +14,21 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
     fileprivate let run: MiddlewareRun
     fileprivate let interruption: Interruption
     fileprivate var number = 0
+    fileprivate var uptime = Duration.uptime
+
+    /// The entry of the request, which all that is sent for it has in common.
+    package var entry: RequestEntry { run.entry }
+
+    /// The time by a scheduler's clock when the request began to pass here, and in those passed at once before. The clock of
+    /// most schedulers is one and the same, which is read once for all of them.
+    package func time(by scheduler: any Scheduler) -> Duration {
+      type(of: scheduler) == ConcurrentScheduler.self ? uptime : scheduler.now
+    }
+
+    /// The same place, after a wait.
+    fileprivate var now: Place {
+      Place(run: run, interruption: interruption, number: number)
+    }
 
     /// Fails what is inside of the passage with the error that a closure gives, if it gives one and the passage has not
     /// left: called when no other call to a passage is in flight.
@@ -61,8 +76,9 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
     case interrupted(any Error, inside: Int)
   }
 
-  private let middlewares: [any DecidingMiddleware]
+  private let deciders: [any RequestDecider]
   private let request: HTTPRequest
+  private let entry: RequestEntry
   private let send: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   private let passages = Locked(Passages())
   /// A response that is held back, for the passage at an index, and those outside of it.
@@ -70,10 +86,12 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   @exclusivity(unchecked) private var holder: Holder = (0, 0)
 
   package init(
-    _ middlewares: [any DecidingMiddleware], _ request: HTTPRequest,
+    _ deciders: [any RequestDecider], _ request: HTTPRequest,
     next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) {
-    self.middlewares = middlewares
+    self.deciders = deciders
+    var request = request
+    entry = request.entered()
     self.request = request
     send = next
   }
@@ -81,7 +99,7 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   // MARK: - On the way out
 
   package func start(_ interruption: @escaping Interruption) throws -> Observable<HTTPResponsePart> {
-    passages.withLock { $0.list.reserveCapacity(middlewares.count) }
+    passages.withLock { $0.list.reserveCapacity(deciders.count) }
     return depart(request, from: 0, at: Place(run: self, interruption: interruption))
   }
 
@@ -90,15 +108,15 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   private func depart(_ request: HTTPRequest, from start: Int, at place: Place) -> Observable<HTTPResponsePart> {
     do {
       var (request, place) = (request, place)
-      for index in start..<middlewares.count {
-        let passage = try middlewares[index].passage(of: request, at: place)
+      for index in start..<deciders.count {
+        let passage = try deciders[index].passage(of: request, at: place)
         guard enter(passage, at: place.number) else { return .never() }
         place.number += 1
         switch try passage?.depart() {
-        case nil: break
+        case nil, .unchanged: break
         case .now(let sent): request = sent
         case .later(let sent):
-          return sent.take(1).flatMap { [self, place] in depart($0, from: index + 1, at: place) }
+          return sent.take(1).flatMap { [self, place] in depart($0, from: index + 1, at: place.now) }
         }
       }
       return send(request)
@@ -135,7 +153,9 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   }
 
   private func leave(_ entries: [Entry]) {
-    for index in entries.indices.reversed() { entries[index].passage?.leave() }
+    entries.withUnsafeBufferPointer { entries in
+      for index in entries.indices.reversed() { entries[index].passage?.leave() }
+    }
   }
 
   // MARK: - On the way back
@@ -143,7 +163,7 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   package func next(_ part: HTTPResponsePart, _ emit: (HTTPResponsePart) -> Void) throws {
     switch part {
     case .head(let head):
-      guard let holder = holder(of: head, outside: middlewares.count) else { return emit(part) }
+      guard let holder = holder(of: head, outside: deciders.count) else { return emit(part) }
       self.holder = holder
       held = HTTPResponse(head: head)
     case .body(let piece):
@@ -197,16 +217,15 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   /// The response is complete: those for whom it was held back, and those outside of them, decide.
   private func complete(_ held: HTTPResponse?, _ emit: (HTTPResponsePart) -> Void) throws(Outcome) {
     let list = list
+    guard let held else { return list.reversed().forEach { $0.passage?.complete() } }
     for index in list.indices.reversed() {
       guard let passage = list[index].passage else { continue }
-      if let held, index <= holder.index,
-        let limit = index == holder.index ? holder.limit : passage.receive(held.head)
-      {
+      if index <= holder.index, let limit = index == holder.index ? holder.limit : passage.receive(held.head) {
         try decide(passage, on: held, at: index, isWhole: held.body.count <= limit)
       }
       passage.complete()
     }
-    held?.forEachPart(emit)
+    held.forEachPart(emit)
   }
 
   /// Asks the passages outside of an index about an error, from the inside out. Throws the error that is left.

@@ -50,6 +50,14 @@ package struct RequestContext: Sendable {
   package var onRedirect: (@Sendable () -> Void)?
 }
 
+extension HTTPRequest {
+  /// Records the token under which a middleware sends the request, which has it by now.
+  package func record(token: String, of account: String?, fieldName: String) {
+    context.sent?.add(self)
+    context.onAuthenticated?(account, token, fieldName)
+  }
+}
+
 /// Whether any byte of a request may have left this machine. A request that has not left can safely be sent later, even
 /// one that is not idempotent.
 ///

@@ -1,5 +1,5 @@
 import Streams
-import SystemBase
+package import SystemBase
 
 /// A request from where it enters a client's middlewares until it ends: what everything that is sent for it has in
 /// common, whichever layer sends it.
@@ -36,7 +36,7 @@ package struct RequestEntry: Sendable {
   }
 
   private struct State {
-    var accounts: [Account]
+    var accounts: ShortList<Account>
     /// How often the request was handed to a transport.
     var sendCount = 0
     /// How many of these were steps of a protocol, not repetitions.
@@ -45,7 +45,7 @@ package struct RequestEntry: Sendable {
     /// How often the request may be sent, steps aside, if a layer has said so.
     var limit: Int?
     /// The budgets that have counted the request.
-    var budgets: [ObjectIdentifier] = []
+    var budgets = ShortList<ObjectIdentifier>()
 
     var attemptCount: Int { sendCount - stepCount }
     var mayBeRepeated: Bool { attemptCount < limit ?? 3 }
@@ -53,17 +53,17 @@ package struct RequestEntry: Sendable {
 
   private let state: Locked<State>
 
-  package init(_ accounts: [Account] = []) {
+  package init(_ accounts: ShortList<Account> = ShortList()) {
     state = Locked(State(accounts: accounts))
   }
 
   /// For whom the request is: nobody's tokens but theirs are sent with it.
-  package var accounts: [Account] { state.withLock { $0.accounts } }
+  package var accounts: ShortList<Account> { state.withLock { $0.accounts } }
 
   /// For whom the request is, by this provider; without one, by the only provider that is known.
   package func account(of provider: ObjectIdentifier?) -> Account? {
     state.withLock { state in
-      guard let provider else { return state.accounts.count == 1 ? state.accounts[0] : nil }
+      guard let provider else { return state.accounts.only }
       return state.accounts.first { $0.provider == provider }
     }
   }
@@ -133,7 +133,7 @@ package struct RequestEntry: Sendable {
   /// Whether a budget counts the request for the first time.
   package func isFirst(for budget: ObjectIdentifier) -> Bool {
     state.withLock { state in
-      guard !state.budgets.contains(budget) else { return false }
+      guard state.budgets.first(where: { $0 == budget }) == nil else { return false }
       state.budgets.append(budget)
       return true
     }
@@ -144,8 +144,9 @@ extension HTTPRequest {
   /// Begins the request, for the accounts that the middlewares of this stack have tokens of, unless it has begun.
   package mutating func enter(_ stack: StackCredentials) {
     guard context.entry == nil else { return }
-    context.entry = RequestEntry(
-      stack.accounts.compactMap { headers.contains($0.fieldName) ? nil : $0.account })
+    var accounts = ShortList<RequestEntry.Account>()
+    for source in stack.accounts where !headers.contains(source.fieldName) { accounts.append(source.account) }
+    context.entry = RequestEntry(accounts)
   }
 
   /// The request's entry, which is made if it has none: a middleware may be called without a client.

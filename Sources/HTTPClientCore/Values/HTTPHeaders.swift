@@ -41,15 +41,26 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   /// Whether there is a field whose name begins with this.
   package func contains(namePrefix prefix: String) -> Bool {
-    for index in fields.indices where fields[index].hasName(prefix: prefix) { return true }
-    return false
+    fields.withUnsafeBufferPointer { fields in fields.indices.contains { fields[$0].hasName(prefix: prefix) } }
+  }
+
+  /// What these fields have in common with their copies alone, as long as one of them is kept.
+  var identity: Identity { Identity(fields.withUnsafeBufferPointer { $0.baseAddress }) }
+
+  /// Where fields stand in memory.
+  struct Identity: Equatable {
+    private let address: UnsafePointer<HTTPField>?
+
+    fileprivate init(_ address: UnsafePointer<HTTPField>?) { self.address = address }
   }
 
   /// The index of the first field with this name, at or after `start`.
   package func firstIndex(of name: String, from start: Int) -> Int? {
     // By index: an iterator would copy each field, which costs reference counting.
-    for index in start..<fields.count where fields[index].hasName(name) { return index }
-    return nil
+    fields.withUnsafeBufferPointer { fields in
+      for index in start..<fields.count where fields[index].hasName(name) { return index }
+      return nil
+    }
   }
 
   /// The name of the first field that controls where the message ends or what happens to the connection.

@@ -36,18 +36,20 @@ public import SystemBase
 /// Calls back on the exchanges' threads; a request that waited for a token continues on the thread on which the refresh
 /// ended.
 public struct AuthMiddleware: HTTPMiddleware {
-  /// Behind one reference, since each request holds it.
-  fileprivate final class Settings: Sendable {
+  package final class Decider: Sendable {
     let keeper: TokenKeeper
     let challenge: AuthenticationChallenge
     /// For whom its requests are.
     let accounts: AccountSource
-    let fieldValue: @Sendable (AccessToken) -> String
     let scheduler: any Scheduler
+    /// `nil` for `Bearer …`.
+    private let fieldValue: (@Sendable (AccessToken) -> String)?
+    /// The field with the token that was sent last: checking a field of this length takes longer than all else here.
+    private let lastField = Locked<(token: AccessToken, field: HTTPField)?>(nil)
 
     init(
       _ keeper: TokenKeeper, _ challenge: AuthenticationChallenge, _ accounts: AccountSource,
-      _ fieldValue: @escaping @Sendable (AccessToken) -> String, _ scheduler: any Scheduler
+      _ fieldValue: (@Sendable (AccessToken) -> String)?, _ scheduler: any Scheduler
     ) {
       self.keeper = keeper
       self.challenge = challenge
@@ -56,18 +58,29 @@ public struct AuthMiddleware: HTTPMiddleware {
       self.scheduler = scheduler
     }
 
+    /// The field that carries a token.
+    func field(with token: AccessToken) throws(RequestError) -> HTTPField {
+      if let fieldValue { return try HTTPField(name: accounts.fieldName, value: fieldValue(token)) }
+      let last = lastField.withLock { last in
+        last.flatMap { $0.token.value.hasBytes(of: token.value) ? $0.field : nil }
+      }
+      if let last { return last }
+      let field = try HTTPField(name: accounts.fieldName, value: "Bearer " + token.value)
+      lastField.withLock { $0 = (token, field) }
+      return field
+    }
+
     /// The request with the token in it.
     func adding(_ token: AccessToken?, to request: HTTPRequest) throws(RequestError) -> HTTPRequest {
       guard let token else { return request }
       var request = request
-      try request.headers.append(accounts.fieldName, fieldValue(token))
-      if let sent = request.context.sent { sent.add(request) }
-      request.context.onAuthenticated?(token.account, token.value, accounts.fieldName)
+      request.headers.append(try field(with: token))
+      request.record(token: token.value, of: token.account, fieldName: accounts.fieldName)
       return request
     }
   }
 
-  private let settings: Settings
+  package let decider: Decider
 
   /// Takes the provider of tokens, and how to use them.
   ///
@@ -85,7 +98,7 @@ public struct AuthMiddleware: HTTPMiddleware {
   public init(
     _ provider: some TokenProvider, challenge: AuthenticationChallenge = .http, refreshAhead: Duration = .seconds(30),
     refreshTimeout: Duration = .seconds(30), fieldName: String = "Authorization",
-    fieldValue: @escaping @Sendable (AccessToken) -> String = { "Bearer " + $0.value },
+    fieldValue: (@Sendable (AccessToken) -> String)? = nil,
     scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
   ) {
     let keeper = TokenKeeper(
@@ -93,13 +106,13 @@ public struct AuthMiddleware: HTTPMiddleware {
     let accounts = AccountSource(provider: provider.identity ?? ObjectIdentifier(keeper), fieldName: fieldName) {
       provider.currentToken?.pinned
     }
-    settings = Settings(keeper, challenge, accounts, fieldValue, scheduler)
+    decider = Decider(keeper, challenge, accounts, fieldValue, scheduler)
   }
 
-  private var keeper: TokenKeeper { settings.keeper }
+  private var keeper: TokenKeeper { decider.keeper }
 
   /// For whom its requests are.
-  var accounts: AccountSource { settings.accounts }
+  var accounts: AccountSource { decider.accounts }
 
   /// The provider of the tokens.
   var tokens: any TokenProvider { keeper.provider }
@@ -115,13 +128,14 @@ public struct AuthMiddleware: HTTPMiddleware {
   }
 }
 
-extension AuthMiddleware: DecidingMiddleware {
-  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)? {
-    guard !request.headers.contains(fieldName) else { return nil }
-    var request = request
-    let entry = request.entered()
+extension AuthMiddleware: DecidingMiddleware {}
+
+extension AuthMiddleware.Decider: RequestDecider {
+  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
+    guard !request.headers.contains(accounts.fieldName) else { return nil }
+    let entry = place.entry
     let account = entry.account(of: accounts.provider) ?? entry.pin(accounts.account)
-    return AuthenticatedRequest(request, entry, account, by: settings)
+    return AuthenticatedRequest(request, entry, account, start: place.time(by: scheduler), by: self)
   }
 }
 
@@ -133,7 +147,7 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
   private let request: HTTPRequest
   private let entry: RequestEntry
   private let account: RequestEntry.Account
-  private let settings: AuthMiddleware.Settings
+  private let decider: AuthMiddleware.Decider
   private let start: Duration
   /// The ticket with which it was sent, until it is sent again.
   @exclusivity(unchecked) private var ticket: TokenKeeper.Ticket?
@@ -141,16 +155,17 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
   @exclusivity(unchecked) private var isRedirected = false
 
   init(
-    _ request: HTTPRequest, _ entry: RequestEntry, _ account: RequestEntry.Account, by settings: AuthMiddleware.Settings
+    _ request: HTTPRequest, _ entry: RequestEntry, _ account: RequestEntry.Account, start: Duration,
+    by decider: AuthMiddleware.Decider
   ) {
     self.request = request
     self.entry = entry
     self.account = account
-    self.settings = settings
-    start = settings.scheduler.now
+    self.start = start
+    self.decider = decider
   }
 
-  private var keeper: TokenKeeper { settings.keeper }
+  private var keeper: TokenKeeper { decider.keeper }
 
   func depart() throws -> Departure {
     let ticket = keeper.ticket()
@@ -167,21 +182,21 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
   }
 
   func receive(_ head: HTTPResponseHead) -> Int? {
-    settings.challenge.isPossible(head) && ticket != nil ? 64 << 10 : nil
+    decider.challenge.isPossible(head) && ticket != nil ? 64 << 10 : nil
   }
 
   func decide(on response: HTTPResponse, isWhole: Bool) -> Decision {
-    guard settings.challenge.isMet(response) else { return .pass }
+    guard decider.challenge.isMet(response) else { return .pass }
     request.context.observation?.report(.challenged)
     // After a redirect, the challenge is to another request, and this one may have been carried out.
-    let mayHaveEffects = isRedirected || settings.challenge.mayFollowEffects(response)
+    let mayHaveEffects = isRedirected || decider.challenge.mayFollowEffects(response)
     guard let ticket = ticket.take(), request.mayBeSentAgain(after: mayHaveEffects ? .maybe : .rejected),
       entry.mayBeReplayed
     else { return .replace(.just(nil)) }
     return .replace(
       keeper.renewed(ticket, for: left).map { [self] renewed in
         guard let token = renewed.token, keeper.maySend(token, for: account), entry.recordReplay() else { return nil }
-        return try settings.adding(token, to: left)
+        return try decider.adding(token, to: left)
       })
   }
 
@@ -195,13 +210,15 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
   /// The request with what is left of its total deadline.
   private var left: HTTPRequest {
     var request = request
-    request.timeouts = request.timeouts.after(settings.scheduler.now - start)
+    request.timeouts = request.timeouts.after(decider.scheduler.now - start)
     return request
   }
 
   /// A request with the ticket's token.
-  private func sent(_ request: HTTPRequest, with ticket: TokenKeeper.Ticket) throws(RequestError) -> HTTPRequest {
-    var sent = try settings.adding(ticket.token, to: request)
+  private func sent(
+    _ request: HTTPRequest, with ticket: consuming TokenKeeper.Ticket
+  ) throws(RequestError) -> HTTPRequest {
+    var sent = try decider.adding(ticket.token, to: request)
     self.ticket = ticket
     // What is replayable is sent again in any case.
     if !request.mayBeSentAgain(after: .maybe) {
@@ -268,7 +285,7 @@ extension AuthMiddleware {
             .cancelled, "The account that the subscription belongs to has signed out: subscribe again.",
             operationName: request.operationName)
         }
-        let field = try ticket.token.map { try HTTPField(name: fieldName, value: settings.fieldValue($0)) }
+        let field = try ticket.token.map { try decider.field(with: $0) }
         return Grant(field: field, ticket: ticket)
       }
     }

@@ -93,7 +93,7 @@ final class TokenKeeper: Sendable {
   /// The current token. One that is about to expire is renewed in the background.
   func ticket() -> Ticket {
     var ticket = makeTicket(currentToken)
-    guard let token = ticket.token, let expiry = token.expiresAt else { return ticket }
+    guard let expiry = ticket.token?.expiresAt, let token = ticket.token else { return ticket }
     let standing = standing(of: ticket.holder, knowing: token, until: expiry)
     let timeLeft = standing.timeLeft(at: scheduler.now)
     ticket.isExpired = timeLeft <= 0

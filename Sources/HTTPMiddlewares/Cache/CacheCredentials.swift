@@ -1,4 +1,5 @@
 import HTTPClientCore
+import SystemBase
 
 /// Under which credentials a request goes out, as a cache knows it before: its own fields, what the middlewares inside the
 /// cache add, and the account for which it has entered.
@@ -45,7 +46,7 @@ struct CacheCredentials: Sendable {
       owner.token = nil  // It is not sent beside the request's own.
       owner.add(name, of: headers, besides: owners.fieldNames)
     }
-    for account in request.context.entry?.accounts ?? [] where !headers.contains(account.fieldName) {
+    for account in request.context.entry?.accounts.all ?? [] where !headers.contains(account.fieldName) {
       if account.token.map({ .init($0.account, $0.value) }) != owner.token { isCertain = false }
     }
   }

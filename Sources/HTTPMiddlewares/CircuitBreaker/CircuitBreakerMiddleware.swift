@@ -1,5 +1,6 @@
 public import HTTPClientCore
 public import Streams
+import Synchronization
 import SystemBase
 
 /// Stops sending to an origin when too many requests fail, so that callers fail at once and the server can recover.
@@ -15,21 +16,31 @@ import SystemBase
 /// Place it inside a ``RetryMiddleware``, so that it sees each attempt. Copies share their circuits. It keeps at most
 /// 1,024 origins; those that were not used for longest are forgotten, and begin again with a closed circuit.
 public struct CircuitBreakerMiddleware: HTTPMiddleware {
-  private let scheduler: any Scheduler
-  private let circuits: OriginTable<WatchedCircuit>
+  package final class Decider: Sendable {
+    let scheduler: any Scheduler
+    let circuits: OriginTable<WatchedCircuit>
+
+    init(_ policy: CircuitBreakerPolicy, _ scheduler: any Scheduler) {
+      self.scheduler = scheduler
+      circuits = OriginTable { WatchedCircuit(policy) }
+    }
+
+    func circuit(of origin: HTTPOrigin) -> WatchedCircuit { circuits.withValue(of: origin) { $0 } }
+  }
+
+  package let decider: Decider
 
   /// Takes the policy, and the scheduler whose clock measures the time.
   public init(
     _ policy: CircuitBreakerPolicy = CircuitBreakerPolicy(), scheduler: some Scheduler = ConcurrentScheduler()
   ) {
-    self.scheduler = scheduler
-    circuits = OriginTable { WatchedCircuit(policy) }
+    decider = Decider(policy, scheduler)
   }
 
   /// The state of an origin's circuit, beginning with the current one: a stream that never ends. It emits on the thread
   /// of the request that changed the state. An open circuit becomes half-open with the first request after its time.
   public func state(of origin: HTTPOrigin) -> Observable<CircuitState> {
-    .deferred { circuit(of: origin).states }
+    .deferred { decider.circuit(of: origin).states }
   }
 
   /// Passes the request on if the circuit of its origin allows it.
@@ -38,9 +49,18 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
   ) -> Observable<HTTPResponsePart> {
     deciding(on: request, next: next)
   }
+}
 
-  private func circuit(of origin: HTTPOrigin) -> WatchedCircuit {
-    circuits.withValue(of: origin) { $0 }
+extension CircuitBreakerMiddleware: DecidingMiddleware {}
+
+extension CircuitBreakerMiddleware.Decider: RequestDecider {
+  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)? {
+    let circuit = circuit(of: request.origin)
+    let start = place.time(by: scheduler)
+    guard let pass = circuit.change({ $0.enter(at: start) }) else {
+      throw refusal(of: request, for: circuit.change { $0.refusal(at: start) })
+    }
+    return CircuitCall(circuit, pass, start: start, request, scheduler)
   }
 
   private func refusal(of request: HTTPRequest, for time: Duration) -> RequestError {
@@ -49,17 +69,6 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
     return RequestError(
       .circuitOpen, "Too many requests to '\(request.origin)' failed: nothing is sent there for the next \(seconds) s.",
       operationName: request.operationName)
-  }
-}
-
-extension CircuitBreakerMiddleware: DecidingMiddleware {
-  package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)? {
-    let circuit = circuit(of: request.origin)
-    let start = scheduler.now
-    guard let pass = circuit.change({ $0.enter(at: start) }) else {
-      throw refusal(of: request, for: circuit.change { $0.refusal(at: start) })
-    }
-    return CircuitCall(circuit, pass, start: start, request, scheduler)
   }
 }
 
@@ -148,7 +157,9 @@ private final class CircuitCall: RequestPassage {
   private let start: Duration
   private let request: HTTPRequest
   private let scheduler: any Scheduler
-  private let state = Locked<(isOver: Bool, hasFailed: Bool)>((false, false))
+  private let isOver = Atomic(false)
+  /// Whether the status of the response means a failure.
+  private let hasFailed = Atomic(false)
 
   /// Takes the request, and when it began by the scheduler's clock.
   init(
@@ -161,11 +172,11 @@ private final class CircuitCall: RequestPassage {
     self.scheduler = scheduler
   }
 
-  func depart() -> Departure { .now(request) }
+  func depart() -> Departure { .unchanged }
 
   func receive(_ head: HTTPResponseHead) -> Int? {
     if head.status >= 500 {
-      state.withLock { $0.hasFailed = true }
+      hasFailed.store(true, ordering: .relaxed)
     } else if head.isEndless || request.reading.mayOutlastTotal(head) {
       end(.succeeded)
     }
@@ -180,19 +191,16 @@ private final class CircuitCall: RequestPassage {
   func complete() { end(.succeeded) }
 
   func leave() {
-    if state.withLock({ $0.isOver }) { return }
+    if isOver.load(ordering: .relaxed) { return }
     // It may have been a deadline that disposed it; timers can be a few milliseconds apart.
     let isTimeOver = request.timeouts.total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
     end(isTimeOver ? .failed : .abandoned)
   }
 
   private func end(_ outcome: Circuit.Outcome) {
-    let (isFirst, hasFailed) = state.withLock { state in
-      defer { state.isOver = true }
-      return (!state.isOver, state.hasFailed)
-    }
-    guard isFirst else { return }
-    circuit.change { $0.leave(pass, hasFailed ? .failed : outcome, at: scheduler.now) }
+    guard !isOver.exchange(true, ordering: .relaxed) else { return }
+    let outcome = hasFailed.load(ordering: .relaxed) ? .failed : outcome
+    circuit.change { $0.leave(pass, outcome, at: scheduler.now) }
   }
 }
 

@@ -24,7 +24,7 @@ public import SystemBase
 /// that a wait takes up no slot. Calls back on the exchanges' threads; after a wait, on the scheduler's. It keeps at most
 /// 1,024 origins and owners; those that were not used for longest are forgotten.
 public struct RateLimitMiddleware: HTTPMiddleware {
-  private struct Key: Hashable {
+  fileprivate struct Key: Hashable {
     let origin: HTTPOrigin
     let owner: RequestOwners.Owner
   }
@@ -32,18 +32,20 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   /// What is known of the limits of one origin and owner.
   fileprivate typealias Shared = Locked<RateLimits>
 
-  /// Behind one reference, since each request holds it.
-  fileprivate final class Settings: Sendable {
+  package final class Decider: Sendable {
     let signal: RateLimitSignal
     let longestWait: Duration
     let budget: RetryBudget
     let scheduler: any Scheduler
     let now: @Sendable () -> Date
     let random: @Sendable () -> Double
+    let owners: RequestOwners
+    fileprivate let states: RecentTable<Key, Shared>
 
-    init(
+    fileprivate init(
       _ signal: RateLimitSignal, _ longestWait: Duration, _ budget: RetryBudget, _ scheduler: any Scheduler,
-      _ now: @escaping @Sendable () -> Date, _ random: @escaping @Sendable () -> Double
+      _ now: @escaping @Sendable () -> Date, _ random: @escaping @Sendable () -> Double, _ owners: RequestOwners,
+      _ states: RecentTable<Key, Shared>
     ) {
       self.signal = signal
       self.longestWait = longestWait
@@ -51,12 +53,16 @@ public struct RateLimitMiddleware: HTTPMiddleware {
       self.scheduler = scheduler
       self.now = now
       self.random = random
+      self.owners = owners
+      self.states = states
+    }
+
+    fileprivate func state(for request: HTTPRequest) -> Shared {
+      states.withValue(of: Key(origin: request.origin, owner: owners.owner(request))) { $0 }
     }
   }
 
-  private let settings: Settings
-  private var owners: RequestOwners
-  private let states = RecentTable<Key, Shared> { Locked(RateLimits()) }
+  package let decider: Decider
 
   /// Takes how to recognise a refusal, whose a request is, how long a request waits at most, the budget for those that
   /// are sent again, the scheduler that times the waits, the wall clock, which some header fields refer to, and a source
@@ -67,14 +73,16 @@ public struct RateLimitMiddleware: HTTPMiddleware {
     now: @escaping @Sendable () -> Date = { Date() },
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
   ) {
-    settings = Settings(signal, longestWait, budget, scheduler, now, random)
-    self.owners = owners
+    decider = Decider(
+      signal, longestWait, budget, scheduler, now, random, owners, RecentTable { Locked(RateLimits()) })
   }
+
+  private init(_ decider: Decider) { self.decider = decider }
 
   /// What is left of the limit that a request falls under, as far as it is known.
   public func limit(for request: HTTPRequest) -> RateLimit {
-    let now = settings.scheduler.now
-    return state(for: request).withLock { $0.view(of: request, at: now) }
+    let now = decider.scheduler.now
+    return decider.state(for: request).withLock { $0.view(of: request, at: now) }
   }
 
   /// Passes the request on when the server's limit allows it.
@@ -83,26 +91,24 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   ) -> Observable<HTTPResponsePart> {
     deciding(on: request, next: next)
   }
-
-  private func state(for request: HTTPRequest) -> Shared {
-    states.withValue(of: Key(origin: request.origin, owner: owners.owner(request))) { $0 }
-  }
 }
 
 extension RateLimitMiddleware: OwnedMiddleware {
   package func authenticated(by authentication: AuthMiddleware) -> RateLimitMiddleware {
-    var limits = self
-    limits.owners = owners.with(tokens: authentication.tokens)
-    return limits
+    RateLimitMiddleware(
+      Decider(
+        decider.signal, decider.longestWait, decider.budget, decider.scheduler, decider.now, decider.random,
+        decider.owners.with(tokens: authentication.tokens), decider.states))
   }
 }
 
-extension RateLimitMiddleware: DecidingMiddleware {
+extension RateLimitMiddleware: DecidingMiddleware {}
+
+extension RateLimitMiddleware.Decider: RequestDecider {
   package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
-    var request = request
-    let entry = request.entered()
-    settings.budget.count(request, entry)
-    return LimitedRequest(request, entry, state(for: request), by: settings)
+    let entry = place.entry
+    budget.count(request, entry)
+    return LimitedRequest(request, entry, state(for: request), start: place.time(by: scheduler), by: self)
   }
 }
 
@@ -116,25 +122,25 @@ private final class LimitedRequest: RequestPassage, @unchecked Sendable {
   private let request: HTTPRequest
   private let entry: RequestEntry
   private let state: RateLimitMiddleware.Shared
-  private let settings: RateLimitMiddleware.Settings
+  private let decider: RateLimitMiddleware.Decider
   private let start: Duration
   @exclusivity(unchecked) private var attempts = 0
 
   init(
-    _ request: HTTPRequest, _ entry: RequestEntry, _ state: RateLimitMiddleware.Shared,
-    by settings: RateLimitMiddleware.Settings
+    _ request: HTTPRequest, _ entry: RequestEntry, _ state: RateLimitMiddleware.Shared, start: Duration,
+    by decider: RateLimitMiddleware.Decider
   ) {
     self.request = request
     self.entry = entry
     self.state = state
-    self.settings = settings
-    start = settings.scheduler.now
+    self.start = start
+    self.decider = decider
   }
 
   func depart() throws -> Departure {
     attempts += 1
     let wait = wait(at: start)
-    return wait == .zero ? .now(request) : .later(try sent(after: wait))
+    return wait == .zero ? .unchanged : .later(try sent(after: wait))
   }
 
   /// How long the request has to wait; if it has not to, it counts as sent.
@@ -149,14 +155,14 @@ private final class LimitedRequest: RequestPassage, @unchecked Sendable {
   /// The request, when the limit allows it.
   private func sent(after wait: Duration) throws -> Observable<HTTPRequest> {
     guard let delay = delay(wait) else { throw failure(after: wait, status: nil) }
-    return settings.scheduler.pause(delay) { [self] in
+    return decider.scheduler.pause(delay) { [self] in
       request.context.observation?.report(.dequeued(after: delay))
       return try sent()
     }
   }
 
   private func sent() throws -> Observable<HTTPRequest> {
-    let time = settings.scheduler.now
+    let time = decider.scheduler.now
     let wait = wait(at: time)
     guard wait == .zero else { return try sent(after: wait) }
     var sent = request
@@ -165,42 +171,42 @@ private final class LimitedRequest: RequestPassage, @unchecked Sendable {
   }
 
   func receive(_ head: HTTPResponseHead) -> Int? {
-    if settings.signal.isPossible(head) { return 64 << 10 }
+    if decider.signal.isPossible(head) { return 64 << 10 }
     record(head)
     return nil
   }
 
   func decide(on response: HTTPResponse, isWhole: Bool) throws -> Decision {
-    guard let refusal = settings.signal.refusal(response, settings.now) else {
+    guard let refusal = decider.signal.refusal(response, decider.now) else {
       record(response.head)
       return .pass
     }
-    let time = settings.scheduler.now
+    let time = decider.scheduler.now
     let wait = state.withLock {
       $0.refuse(refusal.limit, retryAfter: refusal.retryAfter, to: request, at: time)
     }
     let failure = failure(after: wait, status: response.head.status)
     guard attempts < Self.attempts, request.mayBeSentAgain(after: .maybe), entry.mayBeRepeated,
-      let delay = delay(wait), settings.budget.withdraw(for: request.origin, at: time)
+      let delay = delay(wait), decider.budget.withdraw(for: request.origin, at: time)
     else { throw failure }
     request.context.observation?.report(.retrying(after: delay, reason: failure))
     attempts += 1
-    return .replace(settings.scheduler.pause(delay) { [self] in try sent().map { $0 } })
+    return .replace(decider.scheduler.pause(delay) { [self] in try sent().map { $0 } })
   }
 
   private func record(_ head: HTTPResponseHead) {
-    let reported = RateLimit(head.headers, now: settings.now())
-    let time = settings.scheduler.now
-    let retryAfter = head.status == 503 ? head.retryAfter(now: settings.now()) : nil
+    let reported = RateLimit(head.headers, now: decider.now())
+    let time = decider.scheduler.now
+    let retryAfter = head.status == 503 ? head.retryAfter(now: decider.now()) : nil
     state.withLock { $0.record(reported, retryAfter: retryAfter, to: request, at: time) }
   }
 
   /// The wait with some time on top; `nil` if the request cannot wait for so long.
   private func delay(_ wait: Duration) -> Duration? {
-    guard wait <= settings.longestWait else { return nil }
-    let left = request.timeouts.total.map { $0 - (settings.scheduler.now - start) }
+    guard wait <= decider.longestWait else { return nil }
+    let left = request.timeouts.total.map { $0 - (decider.scheduler.now - start) }
     if let left, wait >= left { return nil }
-    let spread = min(wait / 10, .seconds(1)) * settings.random()
+    let spread = min(wait / 10, .seconds(1)) * decider.random()
     return left.map { min(wait + spread, $0) } ?? wait + spread
   }
 
@@ -208,7 +214,7 @@ private final class LimitedRequest: RequestPassage, @unchecked Sendable {
   private func failure(after wait: Duration, status: Int?) -> RequestError {
     let (whole, rest) = wait.components
     let seconds = rest > 0 ? whole + 1 : whole
-    let until = settings.now().addingTimeInterval(Double(seconds)).formatted(.iso8601)
+    let until = decider.now().addingTimeInterval(Double(seconds)).formatted(.iso8601)
     var error = RequestError(
       .rateLimited,
       "'\(request.origin)' takes no further request for \(seconds) s, until \(until): send fewer, or try again then.",

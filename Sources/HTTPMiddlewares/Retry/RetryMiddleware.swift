@@ -23,8 +23,7 @@ public import SystemBase
 ///
 /// Calls back on the threads of the attempts; the scheduler times the pauses.
 public struct RetryMiddleware: HTTPMiddleware {
-  /// Behind one reference, since each request holds it.
-  fileprivate final class Settings: Sendable {
+  package final class Decider: Sendable {
     let policy: RetryPolicy
     let budget: RetryBudget
     let limit: Int
@@ -43,7 +42,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     }
   }
 
-  private let settings: Settings
+  package let decider: Decider
 
   /// Takes the retry policy, the budget, how many bytes of a response to hold back, the scheduler that times the
   /// pauses, and the wall clock, which `Retry-After` needs if it is a date.
@@ -54,7 +53,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     budget: RetryBudget = RetryBudget(), holdingBack limit: Int = 1 << 20,
     scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
   ) {
-    settings = Settings(policy, budget, limit, scheduler, now)
+    decider = Decider(policy, budget, limit, scheduler, now)
   }
 
   /// Passes the request on, and again after a transient failure.
@@ -65,15 +64,16 @@ public struct RetryMiddleware: HTTPMiddleware {
   }
 }
 
-extension RetryMiddleware: DecidingMiddleware {
+extension RetryMiddleware: DecidingMiddleware {}
+
+extension RetryMiddleware.Decider: RequestDecider {
   package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
-    var request = request
-    let entry = request.entered()
-    settings.budget.count(request, entry)
+    let entry = place.entry
+    budget.count(request, entry)
     // What came back may be held for a retry only if there can be one.
     guard request.mayBeSentAgain(after: .maybe) else { return nil }
-    entry.limitAttempts(to: settings.policy.attempts ?? .max)
-    return RetriedRequest(request, entry, by: settings)
+    entry.limitAttempts(to: policy.attempts ?? .max)
+    return RetriedRequest(request, entry, start: place.time(by: scheduler), by: self)
   }
 }
 
@@ -87,23 +87,23 @@ private final class RetriedRequest: RequestPassage, @unchecked Sendable {
 
   private let request: HTTPRequest
   private let entry: RequestEntry
-  private let settings: RetryMiddleware.Settings
+  private let decider: RetryMiddleware.Decider
   private let start: Duration
   @exclusivity(unchecked) private var attempts = 1
   /// Whether part of a response has been passed on, which no other one can replace then.
   @exclusivity(unchecked) private var hasPassedOn = false
 
-  init(_ request: HTTPRequest, _ entry: RequestEntry, by settings: RetryMiddleware.Settings) {
+  init(_ request: HTTPRequest, _ entry: RequestEntry, start: Duration, by decider: RetryMiddleware.Decider) {
     self.request = request
     self.entry = entry
-    self.settings = settings
-    start = settings.scheduler.now
+    self.start = start
+    self.decider = decider
   }
 
-  func depart() -> Departure { .now(request) }
+  func depart() -> Departure { .unchanged }
 
   func receive(_ head: HTTPResponseHead) -> Int? {
-    if head.isReplaceable(readsWholeResponse: request.readsWholeResponse) { return settings.limit }
+    if head.isReplaceable(readsWholeResponse: request.readsWholeResponse) { return decider.limit }
     hasPassedOn = true
     return nil
   }
@@ -127,15 +127,15 @@ private final class RetriedRequest: RequestPassage, @unchecked Sendable {
     let next: @Sendable () -> Observable<HTTPRequest?> = { [self] in
       attempts += 1
       var request = request
-      request.timeouts = request.timeouts.after(settings.scheduler.now - start)
+      request.timeouts = request.timeouts.after(decider.scheduler.now - start)
       return .just(request)
     }
-    return .replace(delay > .zero ? settings.scheduler.pause(delay, next) : .deferred(next))
+    return .replace(delay > .zero ? decider.scheduler.pause(delay, next) : .deferred(next))
   }
 
   private func delay(after head: HTTPResponseHead) -> Duration? {
     let failure = RequestError(.httpStatus, "The server responded with status \(head.status).", status: head.status)
-    let asked = head.retryAfter(now: settings.now()) ?? .zero
+    let asked = head.retryAfter(now: decider.now()) ?? .zero
     return delay(after: attempts, failure, asked: asked)
   }
 
@@ -144,12 +144,12 @@ private final class RetriedRequest: RequestPassage, @unchecked Sendable {
     // An attempt may have been several, by the middlewares inside, or none, if one of those has failed.
     let attempt = max(attempt, entry.attemptCount)
     guard failure.isTransient, request.mayBeSentAgain(after: failure.reached), asked <= Self.longestWait,
-      entry.mayBeRepeated, let pause = settings.policy.delay(attempt, failure.named(request.operationName))
+      entry.mayBeRepeated, let pause = decider.policy.delay(attempt, failure.named(request.operationName))
     else { return nil }
     let delay = max(pause, asked)
-    let time = settings.scheduler.now
+    let time = decider.scheduler.now
     if let total = request.timeouts.total, time - start + delay >= total { return nil }
-    guard settings.budget.withdraw(for: request.origin, at: time) else { return nil }
+    guard decider.budget.withdraw(for: request.origin, at: time) else { return nil }
     request.context.observation?.report(.retrying(after: delay, reason: failure))
     return delay
   }

@@ -140,7 +140,7 @@ extension WorkQueue {
 
 extension Duration {
   /// The time since the machine booted.
-  static var uptime: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
+  package static var uptime: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
 
   /// The nearest interval that Dispatch accepts: from 0 to a hundred years.
   var dispatchInterval: DispatchTimeInterval {

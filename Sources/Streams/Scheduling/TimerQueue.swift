@@ -38,10 +38,12 @@ final class TimerQueue: Sendable {
 
   /// Removes an action for the caller to run or to release, outside the lock; `nil` if it has been taken before.
   func take(_ timed: TimedAction) -> (@Sendable () -> Void)? {
+    var action: (@Sendable () -> Void)?
     state.withLock { state in
       state.heap.remove(timed)
-      return exchange(&timed.action, with: nil)
+      swap(&timed.action, &action)
     }
+    return action
   }
 
   private func setAlarm(_ state: inout State) {

@@ -62,7 +62,7 @@ package struct LRUCache<Key: Hashable, Value> {
 
   /// The place of the most recently used value, if it is of this key, which is compared and not hashed.
   @inlinable package func newestPlace(of key: Key) -> Int? {
-    newest != Self.none && nodes[newest].key == key ? newest : nil
+    newest != Self.none && nodes.withUnsafeBufferPointer { $0[newest].key == key } ? newest : nil
   }
 
   @inlinable package func value(at place: Int) -> Value? { nodes[place].value }

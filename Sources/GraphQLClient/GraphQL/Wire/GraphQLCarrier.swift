@@ -24,14 +24,14 @@ struct GraphQLCarrier: RequestCarrier {
       } : nil
   }
 
-  func send(_ request: HTTPRequest, recorder: any HTTPMiddleware) -> Observable<HTTPResponsePart> {
+  func send(_ request: HTTPRequest, recorder: SentSecrets) -> Observable<HTTPResponsePart> {
     var request = request
     request.context.carrier = nil
     let send: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { [client, batching] request in
       if let batching, request.mayJoinBatch {
         return client.graphQL.batches.send(request, recorder: recorder, on: client, by: batching)
       }
-      return client.send(request, recorders: [recorder])
+      return client.send(request, recorder: recorder)
     }
     return persisted?.send(request, next: send) ?? send(request)
   }

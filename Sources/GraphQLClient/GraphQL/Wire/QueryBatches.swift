@@ -27,12 +27,12 @@ final class QueryBatches: Sendable {
 
   /// Sends a query's request together with others.
   func send(
-    _ request: HTTPRequest, recorder: any HTTPMiddleware, on client: APIClient, by settings: GraphQLBatching
+    _ request: HTTPRequest, recorder: SentSecrets, on client: APIClient, by settings: GraphQLBatching
   ) -> Observable<HTTPResponsePart> {
     let parts = Observable<HTTPResponsePart>.create { [self] observer in
       let key = Key(
         stack: client.stack, url: request.target.text, headers: request.headers,
-        accounts: request.context.entry?.accounts ?? [])
+        accounts: request.context.entry?.accounts.all ?? [])
       let member = QueryBatch.Member(request, recorder, observer)
       let (batch, count, isFull) = state.withLock { state in
         let batch = state.open[key] ?? QueryBatch(client, settings.scheduler, of: self)
@@ -70,12 +70,12 @@ private final class QueryBatch: Sendable {
   /// One query.
   final class Member: Sendable {
     let request: HTTPRequest
-    let recorder: any HTTPMiddleware
+    let recorder: SentSecrets
     let observer: AnyObserver<HTTPResponsePart>
     /// The exchange of this query alone.
     let exchange = DisposeBag()
 
-    init(_ request: HTTPRequest, _ recorder: any HTTPMiddleware, _ observer: AnyObserver<HTTPResponsePart>) {
+    init(_ request: HTTPRequest, _ recorder: SentSecrets, _ observer: AnyObserver<HTTPResponsePart>) {
       self.request = request
       self.recorder = recorder
       self.observer = observer
@@ -131,9 +131,12 @@ private final class QueryBatch: Sendable {
       return state.members
     }
     guard members.count > 1 else { return members.forEach(sendAlone) }
-    let request = merged(members)
+    let recorder = SentSecrets()
+    let request = merged(members, recorder)
+    // No error of a query may show any secret of the batch.
+    for member in members { member.recorder.include(recorder) }
     let observers = members.compactMap { ObservedAttempt($0.request) }
-    let sent = client.send(request, recorders: members.map(\.recorder), observers: observers)
+    let sent = client.send(request, recorder: recorder, observers: observers)
       .collect(upTo: responseLimit(members.count))
       .subscribe(
         onNext: { self.distribute($0, to: members, of: request) }, onError: { self.fail(members, by: $0) })
@@ -166,13 +169,14 @@ private final class QueryBatch: Sendable {
     guard state.withLock({ state in state.members.contains { $0 === member } }) else { return }
     var request = member.request
     request.timeouts = request.timeouts.after(scheduler.now - start)
-    member.exchange.insert(client.send(request, recorders: [member.recorder]).subscribe(member.observer))
+    member.exchange.insert(client.send(request, recorder: member.recorder).subscribe(member.observer))
   }
 
   /// One request for all; it may take as long as the most patient one.
-  private func merged(_ members: [Member]) -> HTTPRequest {
+  private func merged(_ members: [Member], _ recorder: SentSecrets) -> HTTPRequest {
     let requests = members.map(\.request)
     var merged = requests[0].withoutObservers
+    merged.context.sent = recorder
     merged.body = requests.reduce(into: Data()) { list, request in
       list.append(UInt8(ascii: list.isEmpty ? "[" : ","))
       if let body = request.body { list.append(body) }
