@@ -95,8 +95,12 @@ final class Node: Sendable {
 
   private func hits(_ key: String, _ count: Int) async {
     let began = ContinuousClock.now
-    for _ in 0..<count { _ = try? await store.get(key).value }
-    say("hits \(key) \(Int(Double(count) / ((ContinuousClock.now - began) / .seconds(1))))")
+    do {
+      for _ in 0..<count { _ = try await store.get(key).value }
+      say("hits \(key) \(Int(Double(count) / ((ContinuousClock.now - began) / .seconds(1))))")
+    } catch {
+      say("failed \(key) \(error)")
+    }
   }
 
   /// The lines of standard input, read on a thread of its own.
