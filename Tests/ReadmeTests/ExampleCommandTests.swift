@@ -2,8 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands in the READMEs of the examples and integrations. All of them run as they stand, by `Scripts/example-commands` after
-/// `.ci/run` has built the packages; here, their programs and files are there, and those that are cheap run, too.
+/// The commands in the READMEs of the examples and integrations. All of them run as they stand, by `Scripts/example-commands`, after
+/// `.ci/run` has built the packages, or at the end of `Scripts/test --long`; here, their programs and files are there, and those
+/// that are cheap run, too.
 @Suite("The commands of the examples")
 struct ExampleCommandTests {
   private static let folders: [URL] = {
@@ -48,6 +49,14 @@ struct ExampleCommandTests {
     #expect(end.outputText.split(separator: "\n").count > 50)
     let checks = try Self.text(RepositoryLayout.root.appending(path: ".ci/run"))
     #expect(checks.contains(#"Scripts/example-commands "$package" .build-examples"#))
+    // What nothing runs; of all others, the file that does is named.
+    let left = end.outputText.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
+      .filter { $0.count != 3 || !Self.isFile(RepositoryLayout.root.appending(path: $0[2])) }
+    #expect(
+      left.map { $0.prefix(2).joined(separator: ": ") } == [
+        "Examples/Issues: RECORD_CASSETTES=1 swift test",
+        "Examples/Starter: docker run --env ENDPOINT=https://depot.example/graphql starter list",
+      ])
   }
 
   private static let script = RepositoryLayout.root.appending(path: "Scripts/example-commands")
@@ -61,23 +70,45 @@ struct ExampleCommandTests {
     readme: String, problem: String?
   ) async throws {
     try await inFolder { folder in
-      let (scripts, package) = (folder.appending(path: "Scripts"), folder.appending(path: "Examples/One"))
-      for folder in [scripts, package] {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      }
-      let script = scripts.appending(path: "example-commands")
-      try FileManager.default.copyItem(at: Self.script, to: script)
-      for (name, text) in [
-        "Package.swift": "", "README.md": readme, "good": "#!/bin/sh\n", "bad": "#!/bin/sh\nexit 3\n",
-      ] {
-        let file = package.appending(path: name)
-        try text.write(to: file, atomically: false, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
-      }
+      let files = ["README.md": readme, "good": "#!/bin/sh\n", "bad": "#!/bin/sh\nexit 3\n"]
+      let script = try Self.copyScript(to: folder, package: "Examples/One", files: files)
       let end = try await ChildProcess.run(script, ["Examples/One", folder.appending(path: "build").path])
       #expect(end.exitCode == (problem == nil ? 0 : 1), "\(end)")
       #expect(problem.map { end.errorText.contains("example-commands: \($0)") } != false, "\(end)")
     }
+  }
+
+  @Test func `what measures is run where all of that is, and fails as it does`() async throws {
+    try await inFolder { folder in
+      let files = [
+        "README.md": "`Examples/TimelineServer/measure` compares.\n\n    ./good\n", "good": "#!/bin/sh\n",
+        "measure": "#!/bin/sh\nexit 3\n", "../../Scripts/test": "Scripts/example-commands --long\n",
+      ]
+      let script = try Self.copyScript(to: folder, package: "Examples/TimelineServer", files: files)
+      let short = try await ChildProcess.run(script, ["Examples/TimelineServer", folder.appending(path: "build").path])
+      #expect(short.exitCode == 0, "\(short)")
+      let long = try await ChildProcess.run(script, ["--long"])
+      #expect(long.exitCode == 1, "\(long)")
+      let failure = "example-commands: Examples/TimelineServer: it has ended with 3:\nExamples/TimelineServer/measure\n"
+      #expect(long.errorText.contains(failure), "\(long)")
+      #expect(!long.errorText.contains("./good"), "\(long)")
+    }
+  }
+
+  /// Copies the script into a folder that has one package, whose files are executable.
+  private static func copyScript(to folder: URL, package: String, files: [String: String]) throws -> URL {
+    let (scripts, package) = (folder.appending(path: "Scripts"), folder.appending(path: package))
+    for folder in [scripts, package] {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+    let script = scripts.appending(path: "example-commands")
+    try FileManager.default.copyItem(at: Self.script, to: script)
+    for (name, text) in files.merging(["Package.swift": ""], uniquingKeysWith: { text, _ in text }) {
+      let file = package.appending(path: name)
+      try text.write(to: file, atomically: false, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+    }
+    return script
   }
 
   @Test func `what is wrong with a command is found`() throws {
