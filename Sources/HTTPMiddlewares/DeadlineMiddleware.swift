@@ -41,7 +41,11 @@ extension DeadlineMiddleware: DecidingMiddleware {
 extension DeadlineMiddleware.Decider: RequestDecider {
   package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) throws -> (any RequestPassage)? {
     let own = request.mayOutlastTotal ? nil : request.timeouts.total
-    guard let total = limit.map({ min($0, own ?? $0) }) ?? own else { return nil }
+    guard let total = limit.map({ min($0, own ?? $0) }) ?? own else {
+      // The gate is for the first deadline, and also for what is sent past another one further in.
+      _ = request.context.sendGate?.claim()
+      return nil
+    }
     let passage = TimedRequest(request, total, isShorter: limit != nil)
     guard total > .zero else { throw passage.error(isUnsent: true) }
     // Before the request is known to be in the run: whatever ends that finds the timer.

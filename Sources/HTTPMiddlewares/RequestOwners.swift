@@ -51,7 +51,7 @@ public struct RequestOwners: Sendable {
     /// token may have a kilobyte.
     func hash(into hasher: inout Hasher) {
       switch self {
-      case .account(var text), .token(var text): text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+      case .account(let text), .token(let text): text.hashBytes(into: &hasher)
       }
     }
 
@@ -103,21 +103,6 @@ public struct RequestOwners: Sendable {
     self.fieldNames = fieldNames
     self.isNamed = isNamed
     self.owner = owner
-  }
-}
-
-extension String {
-  /// Whether the texts are the same byte by byte: those that are equal to a reader may be two accounts.
-  func hasBytes(of other: String) -> Bool {
-    let result = utf8.withContiguousStorageIfAvailable { own in
-      other.utf8.withContiguousStorageIfAvailable { others in
-        guard own.count == others.count, let start = own.baseAddress, let othersStart = others.baseAddress else {
-          return own.count == others.count
-        }
-        return memcmp(start, othersStart, own.count) == 0
-      }
-    }
-    return (result ?? nil) ?? utf8.elementsEqual(other.utf8)
   }
 }
 

@@ -125,7 +125,7 @@ struct MiddlewareRunTests {
       log.take() == [
         "outer departs", "inner departs", "watcher departs", "watcher receives 200", "inner receives 200",
         "watcher completes", "inner has 4 bytes", "inner completes", "outer receives 200", "outer has 4 bytes",
-        "outer completes", "200 abcd", "watcher leaves", "inner leaves", "outer leaves",
+        "outer completes", "watcher leaves", "inner leaves", "outer leaves", "200 abcd",
       ])
   }
 
@@ -137,7 +137,7 @@ struct MiddlewareRunTests {
     #expect(
       log.take().dropFirst(2) == [
         "inner receives 200", "inner has 3 bytes so far", "outer receives 200", "outer has 6 bytes so far",
-        "inner completes", "outer completes", "200 abcdefg", "inner leaves", "outer leaves",
+        "inner completes", "outer completes", "inner leaves", "outer leaves", "200 abcdefg",
       ])
   }
 
@@ -155,7 +155,7 @@ struct MiddlewareRunTests {
         "outer departs", "middle departs", "inner departs", "inner receives 500", "middle receives 500",
         "inner completes", "middle has 1 bytes", "inner leaves", "inner departs", "inner receives 200",
         "middle receives 200", "inner completes", "middle has 1 bytes", "middle completes", "outer receives 200",
-        "outer has 1 bytes", "outer completes", "200 y", "inner leaves", "middle leaves", "outer leaves",
+        "outer has 1 bytes", "outer completes", "inner leaves", "middle leaves", "outer leaves", "200 y",
       ])
   }
 

@@ -49,7 +49,7 @@ public struct Redactor: Sendable {
 
   init(secrets: [String]) {
     let all = secrets + Self.secretsForAll.withLock { Array($0) }.flatMap(Self.parts)
-    self.init(Set(all.filter(Self.isSecret)).map { Array($0.utf8) })
+    self.init(Array(Set(all.filter(Self.isSecret).map { Array($0.utf8) })))
   }
 
   /// Removes what any of these do.

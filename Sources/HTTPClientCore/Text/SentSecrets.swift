@@ -56,9 +56,10 @@ package final class SentSecrets: Sendable {
     mutating func takeValues() {
       let new = sources.flatMap(\.secrets).filter(Redactor.isSecret)
       (sources, last) = ([], nil)
-      let all = Set(new)
-      values.removeAll { all.contains($0) }
-      values += all.count == new.count ? new : Array(all)
+      var seen: Set<[UInt8]> = []
+      let distinct = new.reversed().filter { seen.insert(Array($0.utf8)).inserted }.reversed()
+      values.removeAll { seen.contains(Array($0.utf8)) }
+      values += distinct
       values.removeFirst(max(0, values.count - SentSecrets.limit))
     }
   }
@@ -80,7 +81,8 @@ package final class SentSecrets: Sendable {
       let identity = RequestIdentity(request)
       if state.last == identity { return }
       state.add(.request(request.headers, request.target))
-      state.last = identity
+      // Of what is no longer kept, another request may have the memory.
+      state.last = state.sources.isEmpty ? nil : identity
     }
   }
 

@@ -14,7 +14,8 @@ public protocol HTTPMiddleware: Sendable {
   ) -> Observable<HTTPResponsePart>
 
   /// What it adds to requests that may tell whose they are, for a cache outside of it; by default, nothing is known, and
-  /// the cache asks the server each time.
+  /// the cache asks the server each time. It is read for each request that passes a cache first, and when a client gets
+  /// the middleware.
   var addedCredentials: AddedCredentials { get }
 }
 
@@ -38,6 +39,7 @@ extension HTTPTransport {
 
   private func reported(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     request.context.entry?.recordSending()
+    request.context.sendGate?.gate.recordHandover()
     let onSent = request.context.onSent
     guard let observation = request.context.observation else {
       onSent?(request)
@@ -108,8 +110,8 @@ extension MiddlewareStack {
   /// The request, which enters here unless it has entered before.
   private func entered(_ request: consuming HTTPRequest, _ innermost: [any HTTPMiddleware]) -> HTTPRequest {
     if credentials.insideCache != nil {
-      let credentials = innermost.isEmpty ? credentials : StackCredentials(middlewares + innermost)
-      request.context.addedInsideCache = credentials.insideCache
+      // They may have changed since, as a tenant does.
+      request.context.addedInsideCache = StackCredentials(middlewares + innermost).insideCache
     } else if request.context.addedInsideCache != nil {
       request.context.addedInsideCache = nil
     }

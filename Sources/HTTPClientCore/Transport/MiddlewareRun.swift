@@ -196,7 +196,10 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
     let held = held.take()
     do {
       switch error {
-      case nil: try complete(held, emit)
+      case nil:
+        try complete(held, emit)
+        // Who sends another request at the end finds their slots free.
+        leave(passages.withLock { $0.takeAll() })
       case let outcome as Outcome: throw outcome
       case let error?: throw Outcome.failed(error, inside: list.count)
       }

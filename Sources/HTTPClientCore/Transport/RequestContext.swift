@@ -78,9 +78,20 @@ package struct SendGate: ~Copyable, Sendable {
     _ = state.compareExchange(expected: .unknown, desired: .waiting, ordering: .acquiringAndReleasing)
   }
 
+  /// Records that a transport gets the request, which may not be the one that has recorded that it has it: nothing is known
+  /// until this one does so, too.
+  package func recordHandover() {
+    _ = state.compareExchange(expected: .waiting, desired: .unknown, ordering: .acquiringAndReleasing)
+  }
+
   /// Whether the request may be sent; if so, it counts as sent from now on.
   package func open() -> Bool {
-    let (_, old) = state.compareExchange(expected: .waiting, desired: .sent, ordering: .acquiringAndReleasing)
+    var old = state.load(ordering: .acquiring)
+    while old == .waiting || old == .unknown {
+      let result = state.compareExchange(expected: old, desired: .sent, ordering: .acquiringAndReleasing)
+      if result.exchanged { return true }
+      old = result.original
+    }
     return old != .cancelled
   }
 

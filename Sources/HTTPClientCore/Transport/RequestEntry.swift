@@ -25,6 +25,7 @@ package struct RequestEntry: Sendable {
     }
   }
 
+  /// Tokens and accounts are compared byte by byte: those that look alike may be two.
   package struct Token: Hashable, Sendable {
     package let account: String?
     package let value: String
@@ -33,6 +34,12 @@ package struct RequestEntry: Sendable {
       self.account = account
       self.value = value
     }
+
+    package static func == (one: Token, other: Token) -> Bool {
+      one.value.hasBytes(of: other.value) && one.account.hasBytes(of: other.account)
+    }
+
+    package func hash(into hasher: inout Hasher) { value.hashBytes(into: &hasher) }
   }
 
   private struct State {
@@ -66,6 +73,11 @@ package struct RequestEntry: Sendable {
       guard let provider else { return state.accounts.only }
       return state.accounts.first { $0.provider == provider }
     }
+  }
+
+  /// Whether it has an account, or nobody, by this provider.
+  fileprivate func knows(_ provider: ObjectIdentifier) -> Bool {
+    state.withLock { state in state.accounts.contains { $0.provider == provider } }
   }
 
   /// Adds the account by another provider, unless that has one already, and returns the one that counts.
@@ -133,7 +145,7 @@ package struct RequestEntry: Sendable {
   /// Whether a budget counts the request for the first time.
   package func isFirst(for budget: ObjectIdentifier) -> Bool {
     state.withLock { state in
-      guard state.budgets.first(where: { $0 == budget }) == nil else { return false }
+      guard !state.budgets.contains(where: { $0 == budget }) else { return false }
       state.budgets.append(budget)
       return true
     }
@@ -141,12 +153,18 @@ package struct RequestEntry: Sendable {
 }
 
 extension HTTPRequest {
-  /// Begins the request, for the accounts that the middlewares of this stack have tokens of, unless it has begun.
+  /// Begins the request, unless it has begun, for the accounts that the middlewares of this stack have tokens of, where no
+  /// stack before has pinned them.
   package mutating func enter(_ stack: StackCredentials) {
-    guard context.entry == nil else { return }
-    var accounts = ShortList<RequestEntry.Account>()
-    for source in stack.accounts where !headers.contains(source.fieldName) { accounts.append(source.account) }
-    context.entry = RequestEntry(accounts)
+    if let entry = context.entry {
+      for source in stack.accounts where !entry.knows(source.provider) && !headers.contains(source.fieldName) {
+        _ = entry.pin(source.account)
+      }
+    } else {
+      var accounts = ShortList<RequestEntry.Account>()
+      for source in stack.accounts where !headers.contains(source.fieldName) { accounts.append(source.account) }
+      context.entry = RequestEntry(accounts)
+    }
   }
 
   /// The request's entry, which is made if it has none: a middleware may be called without a client.

@@ -48,15 +48,15 @@ public struct HTTPField: Hashable, Sendable {
     "x-app-platform", "x-app-version", "x-os-version",
   ]
 
-  /// Names are compared without regard to case, values with it.
+  /// Names are compared without regard to case, values byte by byte.
   public static func == (left: HTTPField, right: HTTPField) -> Bool {
-    left.hasName(right.name) && left.value == right.value
+    left.hasName(right.name) && left.value.hasBytes(of: right.value)
   }
 
   /// Hashes what `==` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(name.lowercased())
-    hasher.combine(value)
+    value.hashBytes(into: &hasher)
   }
 
   /// Whether the field controls where the message ends or what happens to the connection, or is for a proxy, which the

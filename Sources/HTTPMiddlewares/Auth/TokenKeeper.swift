@@ -24,6 +24,18 @@ final class TokenKeeper: Sendable {
     init(of token: AccessToken?) {
       self = token.map { .account($0.account) } ?? .nobody
     }
+
+    static func == (one: Holder, other: Holder) -> Bool {
+      switch (one, other) {
+      case (.nobody, .nobody): true
+      case (.account(let one), .account(let other)): one.hasBytes(of: other)
+      default: false
+      }
+    }
+
+    func hash(into hasher: inout Hasher) {
+      if case .account(let name?) = self { name.hashBytes(into: &hasher) }
+    }
   }
 
   /// How long a token that was just brought is trusted if it seems to have expired already: then the clocks of this

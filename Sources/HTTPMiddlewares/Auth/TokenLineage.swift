@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import SystemBase
 
 /// Which tokens are of one user although they name no account: those that refreshes have brought, one in the place of
 /// another. A token that came in another way, such as a sign-in, is somebody else's.
@@ -17,13 +18,19 @@ enum TokenLineage {
 
   /// Records what a refresh has brought.
   static func record(_ new: AccessToken, replacing old: AccessToken?) {
-    let hash = new.value.hashValue
+    let hash = hash(of: new.value)
     let origin = old.map { Self.origin(of: $0.value) } ?? Origin(first: hash, isOfNobody: true)
     origins.withValue(of: hash) { $0 = origin }
   }
 
+  private static func hash(of value: String) -> Int {
+    var hasher = Hasher()
+    value.hashBytes(into: &hasher)
+    return hasher.finalize()
+  }
+
   private static func origin(of value: String) -> Origin {
-    let hash = value.hashValue
+    let hash = hash(of: value)
     return origins.withValue(of: hash) { $0 } ?? Origin(first: hash)
   }
 
@@ -32,8 +39,8 @@ enum TokenLineage {
   static func continues(_ pinned: RequestEntry.Token?, with token: AccessToken?) -> Bool {
     guard let token else { return pinned == nil }
     guard let pinned else { return origin(of: token.value).isOfNobody }
-    if let account = pinned.account, let other = token.account { return account == other }
-    if pinned.value == token.value { return true }
+    if let account = pinned.account, let other = token.account { return account.hasBytes(of: other) }
+    if pinned.value.hasBytes(of: token.value) { return true }
     return origin(of: pinned.value).first == origin(of: token.value).first
   }
 }

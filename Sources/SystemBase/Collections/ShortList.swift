@@ -16,6 +16,10 @@ package struct ShortList<Element> {
     if first == nil { first = element } else { others.append(element) }
   }
 
+  @inlinable package func contains(where isMatch: (Element) -> Bool) -> Bool {
+    first.map(isMatch) ?? false || others.contains(where: isMatch)
+  }
+
   @inlinable package func first(where isMatch: (Element) -> Bool) -> Element? {
     guard let first, !isMatch(first) else { return first }
     return others.first(where: isMatch)

@@ -1,0 +1,240 @@
+import Foundation
+import HTTPTestSupport
+import Streams
+import StreamsTesting
+import SystemBase
+import Testing
+
+@testable import HTTPClientCore
+@testable import HTTPMiddlewares
+
+@Suite("Stacks of middlewares: whose a request is, what is recorded of it, and when it is over")
+struct MiddlewareStackTests {
+  private struct Transport: HTTPTransport {
+    let respond: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { respond(request) }
+  }
+
+  /// A transport behind middlewares of its own.
+  private struct Nested: HTTPTransport {
+    let inner: any HTTPTransport
+    let middlewares: [any HTTPMiddleware]
+    func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { inner.send(request, through: middlewares) }
+  }
+
+  /// Adds a field whose value changes.
+  private final class Tenant: HTTPMiddleware {
+    let name = Locked("a")
+
+    private var headers: HTTPHeaders {
+      get throws { HTTPHeaders([try HTTPField(name: "X-Tenant", value: name.withLock { $0 })]) }
+    }
+
+    var addedCredentials: AddedCredentials { (try? headers).map { .fields($0) } ?? .unknown }
+
+    func intercept(
+      _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    ) -> Observable<HTTPResponsePart> {
+      .deferred { [self] in
+        var request = request
+        request.headers = request.headers.adding(defaults: try headers)
+        return next(request)
+      }
+    }
+  }
+
+  private let scheduler = TestScheduler()
+  private let log = Locked<[String]>([])
+
+  private var entries: [String] { log.withLock { $0 } }
+
+  private func add(_ entry: String) { log.withLock { $0.append(entry) } }
+
+  // MARK: - Whose it is
+
+  enum Way: CaseIterable {
+    case alone, behindMiddlewares, behindDeadline, behindRetries
+  }
+
+  @Test(arguments: Way.allCases)
+  func `S1: a request that waits in a nested stack goes out for no other account`(way: Way) throws {
+    let tokens = InMemoryTokenProvider(AccessToken("of a", account: "a")) { _ in .never() }
+    let first = PublishSubject<HTTPResponsePart>()
+    let transport = Transport { [log] request in
+      log.withLock { log in
+        log.append(request.headers["Authorization"] ?? "-")
+        return log.count == 1 ? first.asObservable() : .never()
+      }
+    }
+    let nested = Nested(
+      inner: transport,
+      middlewares: [
+        ConcurrencyLimitMiddleware(1, scheduler: scheduler), AuthMiddleware(tokens, scheduler: scheduler),
+      ])
+    let kinds = Recorded<RequestError.Kind>()
+    for name in ["1", "2"] {
+      let request = try MiddlewareHarness.request(name)
+      let stream =
+        switch way {
+        case .alone: nested.send(request)
+        case .behindMiddlewares: nested.send(request, through: [CircuitBreakerMiddleware(scheduler: scheduler)])
+        case .behindDeadline:
+          DeadlineMiddleware(.seconds(100), scheduler: scheduler).intercept(request) { nested.send($0) }
+        case .behindRetries: RetryMiddleware(scheduler: scheduler).intercept(request) { nested.send($0) }
+        }
+      _ = stream.subscribe(onError: { kinds.add(RequestError(wrapping: $0).kind) })
+    }
+    tokens.setToken(AccessToken("of b", account: "b"))
+    first.onCompleted()
+    scheduler.advance(by: .seconds(1))
+    #expect(entries == ["Bearer of a"])
+    #expect(kinds.all == [.cancelled])
+  }
+
+  @Test func `S1: an account that looks like another one is another one`() throws {
+    let tokens = InMemoryTokenProvider(AccessToken("of one", account: "ren\u{e9}")) { _ in .never() }
+    let first = PublishSubject<HTTPResponsePart>()
+    let transport = Transport { [log] request in
+      log.withLock { $0.append(request.headers["Authorization"] ?? "-") }
+      return first.asObservable()
+    }
+    let middlewares: [any HTTPMiddleware] = [
+      ConcurrencyLimitMiddleware(1, scheduler: scheduler), AuthMiddleware(tokens, scheduler: scheduler),
+    ]
+    for name in ["1", "2"] {
+      _ = transport.send(try MiddlewareHarness.request(name), through: middlewares).subscribe(onError: { _ in })
+    }
+    tokens.setToken(AccessToken("of another", account: "rene\u{301}"))
+    first.onCompleted()
+    scheduler.advance(by: .seconds(1))
+    #expect(entries == ["Bearer of one"])
+  }
+
+  @Test func `a cache serves no response of a middleware that adds another field by now`() throws {
+    let tenant = Tenant()
+    let stack = MiddlewareStack([CacheMiddleware(), tenant])
+    let url = try #require(URL(string: "http://127.0.0.1:1/a"))
+    let transport = Transport { request in
+      let head = HTTPResponseHead(
+        status: 200, headers: ["Cache-Control": "max-age=1000", "Content-Type": "application/json"])
+      return .from([.head(head), .body(Data((request.headers["X-Tenant"] ?? "-").utf8))])
+    }
+    for name in ["a", "a", "b", "b"] {
+      tenant.name.withLock { $0 = name }
+      _ = stack.send(try HTTPRequest(method: .get, url: url), by: transport).collect(upTo: 100)
+        .subscribe(onNext: { [log] response in
+          log.withLock { $0.append(String(decoding: response.body, as: UTF8.self)) }
+        })
+    }
+    #expect(entries == ["a", "a", "b", "b"])
+  }
+
+  // MARK: - What is recorded
+
+  @Test(arguments: 0..<8)
+  func `S4: each secret is known, however many requests went out before in the same memory`(fieldCount: Int) throws {
+    let sent = SentSecrets()
+    var base = try MiddlewareHarness.request()
+    for number in 0..<fieldCount { try base.headers.append("X-\(number)", "\(number)") }
+    for number in 0..<15 { sent.add(texts: ["a secret with number \(number)"]) }
+    let tokens = (0..<40).map { "token-\(1000 + $0)-secret" }
+    for token in tokens {
+      var request = base
+      try request.headers.append("Authorization", "Bearer \(token)")
+      sent.add(request)
+    }
+    let redactor = sent.redactor
+    #expect(tokens.filter { redactor.redact("about \($0).").contains($0) } == [])
+  }
+
+  @Test func `S4: secrets that look alike are known, each of them`() throws {
+    let values = ["t\u{e9}-secret-key", "te\u{301}-secret-key"]
+    for values in [values, values.reversed()] {
+      let sent = SentSecrets()
+      for value in values { sent.add([HTTPField(received: "X-API-Key", value: value)]) }
+      for value in values {
+        #expect(Array(sent.redactor.redact("about \(value).").utf8) == Array("about <redacted>.".utf8))
+      }
+    }
+  }
+
+  // MARK: - When it is over
+
+  @Test(arguments: [nil, RequestError(.badResponse, "…")] as [RequestError?])
+  func `one whose request has ended finds its slot free`(error: RequestError?) throws {
+    let middlewares: [any HTTPMiddleware] = [
+      DeadlineMiddleware(.seconds(10), scheduler: scheduler),
+      ConcurrencyLimitMiddleware(1, queueLimit: 0, scheduler: scheduler),
+    ]
+    let first = PublishSubject<HTTPResponsePart>()
+    let transport = Transport { [log] request in
+      log.withLock { log in
+        log.append(request.operationName ?? "-")
+        return log.count == 1 ? first.asObservable() : .never()
+      }
+    }
+    let (one, two) = (try MiddlewareHarness.request("1"), try MiddlewareHarness.request("2"))
+    let again: @Sendable () -> Void = { [log] in
+      _ = transport.send(two, through: middlewares).subscribe(
+        onError: { error in log.withLock { $0.append("\(RequestError(wrapping: error).kind)") } })
+    }
+    _ = transport.send(one, through: middlewares).subscribe(onError: { _ in again() }, onCompleted: again)
+    if let error { first.onError(error) } else { first.onCompleted() }
+    #expect(entries.count == 2)
+    #expect(!entries.contains("overloaded"))
+  }
+
+  @Test func `a deadline does not say that a request never left which another transport has sent`() throws {
+    let transport = Transport { [log] request in
+      let isFirst = log.withLock { log in
+        log.append("sent")
+        return log.count == 1
+      }
+      guard isFirst else { return .never() }
+      request.context.sendGate?.gate.recordWaiting()
+      return .error(RequestError(.cannotConnect, "…"))
+    }
+    let errors = Recorded<RequestError>()
+    _ = transport.send(
+      try MiddlewareHarness.request(),
+      through: [
+        DeadlineMiddleware(.seconds(1), scheduler: scheduler),
+        RetryMiddleware(.immediate(attempts: 3), scheduler: scheduler),
+      ]
+    ).subscribe(onError: { errors.add(RequestError(wrapping: $0)) })
+    scheduler.run()
+    #expect(entries == ["sent", "sent"])
+    #expect(errors.all.map(\.kind) == [.timedOut])
+    #expect(errors.all.map(\.reached) == [.maybe])
+  }
+
+  @Test func `a deadline closes no gate of a client whose first deadline does not apply`() throws {
+    var request = try MiddlewareHarness.request()
+    let gate = SendGate.Shared()
+    request.context.sendGate = gate
+    request.timeouts.total = nil
+    let transport = Transport { request in
+      request.context.sendGate?.gate.recordWaiting()
+      return .never()
+    }
+    let errors = Recorded<RequestError>()
+    _ = transport.send(
+      request,
+      through: [
+        DeadlineMiddleware(scheduler: scheduler), DeadlineMiddleware(.milliseconds(100), scheduler: scheduler),
+      ]
+    ).subscribe(onError: { errors.add(RequestError(wrapping: $0)) })
+    scheduler.run()
+    #expect(errors.all.map(\.reached) == [.never])
+    gate.gate.recordWaiting()
+    let isOpen = gate.gate.open()
+    #expect(isOpen)
+  }
+}
+
+/// What was called back with.
+private final class Recorded<Value: Sendable>: Sendable {
+  private let values = Locked<[Value]>([])
+  var all: [Value] { values.withLock { $0 } }
+  func add(_ value: Value) { values.withLock { $0.append(value) } }
+}
