@@ -14,8 +14,8 @@ public protocol HTTPMiddleware: Sendable {
   ) -> Observable<HTTPResponsePart>
 
   /// What it adds to requests that may tell whose they are, for a cache outside of it; by default, nothing is known, and
-  /// the cache asks the server each time. It is read for each request that passes a cache first, and when a client gets
-  /// the middleware.
+  /// the cache asks the server each time. It is read when a client gets the middleware, and for each request if there is a
+  /// cache among the middlewares; it must not block.
   var addedCredentials: AddedCredentials { get }
 }
 
@@ -23,7 +23,8 @@ extension HTTPTransport {
   /// Sends a request through middlewares, the first of them outermost.
   ///
   /// The request is for the account that an `AuthMiddleware` among them has a token of when the stream is subscribed
-  /// to: wherever it waits, and however often it is sent, it goes out for no other account.
+  /// to, or, where it has passed others before, when this is called: wherever it waits, and however often it is sent, it
+  /// goes out for no other account.
   public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
     guard !middlewares.isEmpty else { return exchange(request, isSubscribed: false) }
     return MiddlewareStack(middlewares).send(request, by: self)
@@ -96,8 +97,8 @@ extension MiddlewareStack: Hashable {
 }
 
 extension MiddlewareStack {
-  /// Sends a request through these middlewares, then through those that follow this request alone, to a transport. What it
-  /// gets is recorded, if somebody asks for the secrets in it.
+  /// Sends a request through these middlewares, then through those that follow this request alone and add nothing that tells
+  /// whose it is, to a transport. What it gets is recorded, if somebody asks for the secrets in it.
   package func send(
     _ request: HTTPRequest, and innermost: [any HTTPMiddleware] = [], by transport: any HTTPTransport,
     recorder: SentSecrets? = nil
