@@ -13,6 +13,15 @@ public struct RequestOwners: Sendable {
     /// Whether the credentials under which the request is sent have to be these.
     var isChecked = false
 
+    static func == (one: Owner, other: Owner) -> Bool {
+      one.token == other.token && one.isChecked == other.isChecked && one.fields.hasBytes(of: other.fields)
+    }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(token)
+      fields.hashBytes(into: &hasher)
+    }
+
     /// All of it in one text, and what it signs out as.
     var names: (owner: String, account: String) {
       guard let name = token?.name else { return (fields, fields) }

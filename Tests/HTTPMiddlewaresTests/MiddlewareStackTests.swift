@@ -129,6 +129,35 @@ struct MiddlewareStackTests {
     #expect(entries == ["a", "a", "b", "b"])
   }
 
+  @Test(arguments: [["\u{212B}", "A\u{30A}"], ["\u{e9}", "e\u{301}"]])
+  func `S1: a cache serves no response to an account, or an owner by name, that looks like another one`(
+    accounts: [String]
+  ) throws {
+    let tokens = InMemoryTokenProvider { _ in .never() }
+    let current = Locked("")
+    let caches = [
+      CacheMiddleware(owners: .credentials(of: tokens)),
+      CacheMiddleware(owners: .named { _ in current.withLock { $0 } }),
+    ]
+    let url = try #require(URL(string: "http://127.0.0.1:1/a"))
+    for cache in caches {
+      let stack = MiddlewareStack([cache, AuthMiddleware(tokens, scheduler: scheduler)])
+      let transport = Transport { request in
+        let head = HTTPResponseHead(status: 200, headers: ["Cache-Control": "private, max-age=1000"])
+        return .from([.head(head), .body(Data((request.headers["Authorization"] ?? "-").utf8))])
+      }
+      for (number, account) in accounts.enumerated() {
+        tokens.setToken(AccessToken("\(number)", account: account))
+        current.withLock { $0 = account }
+        _ = stack.send(try HTTPRequest(method: .get, url: url), by: transport).collect(upTo: 100)
+          .subscribe(onNext: { [log] response in
+            log.withLock { $0.append(String(decoding: response.body, as: UTF8.self)) }
+          })
+      }
+    }
+    #expect(entries == ["Bearer 0", "Bearer 1", "Bearer 0", "Bearer 1"])
+  }
+
   // MARK: - What is recorded
 
   @Test(arguments: 0..<8)

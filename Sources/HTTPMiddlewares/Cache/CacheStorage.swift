@@ -62,7 +62,7 @@ public struct MemoryCacheStorage: CacheStorage {
     removals.add(account: account)
     state.withLock { cache in
       guard let account else { return _ = cache.removeAll() }
-      for key in cache.keys where key.account == account { _ = cache.remove(key) }
+      for key in cache.keys where key.account.hasBytes(of: account) { _ = cache.remove(key) }
     }
   }
 }

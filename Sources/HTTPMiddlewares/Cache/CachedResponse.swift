@@ -28,6 +28,18 @@ public struct CacheKey: Hashable, Sendable {
     self.account = account ?? owner
   }
 
+  /// Byte by byte: owners that look alike may be two.
+  public static func == (left: CacheKey, right: CacheKey) -> Bool {
+    left.url.hasBytes(of: right.url) && left.owner.hasBytes(of: right.owner)
+      && left.account.hasBytes(of: right.account) && left.host.hasBytes(of: right.host)
+  }
+
+  /// Hashes part of what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    url.hashBytes(into: &hasher)
+    owner.hashBytes(into: &hasher)
+  }
+
   /// 64 hexadecimal digits that stand for the owner: SHA-256, so that a file shows no token.
   public var ownerDigest: String { Self.digest(of: owner) }
 
