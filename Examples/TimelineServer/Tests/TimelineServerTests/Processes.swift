@@ -72,6 +72,15 @@ final class Program: Sendable {
     guard process.isRunning else { return }
     kill()
     _ = end.wait(timeout: .now() + 10)
+    // Its output is closed a moment before it has ended.
+    let limit = ContinuousClock.now + .seconds(10)
+    while Self.isThere(id), .now < limit { sched_yield() }
+  }
+
+  /// Whether a process runs, or is paused.
+  static func isThere(_ id: Int32) -> Bool {
+    guard let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { return false }
+    return !status.contains(") Z ") && !status.contains(") X ")
   }
 
   /// Starts a program of this folder, or of the repository, in Python.

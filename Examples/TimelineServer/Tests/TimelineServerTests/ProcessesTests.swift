@@ -2,19 +2,13 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct ProcessesTests {
-  /// Whether a process runs, or is paused.
-  private func isThere(_ id: Int32) -> Bool {
-    guard let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { return false }
-    return !status.contains(") Z ")
-  }
-
   @Test func `a program that is paused ends with its object`() throws {
     var program: Program? = try Program(URL(filePath: "/bin/sleep"), ["600"])
     let id = try #require(program?.id)
     program?.pause()
-    #expect(isThere(id))
+    #expect(Program.isThere(id))
     program = nil
-    #expect(!isThere(id))
+    #expect(!Program.isThere(id))
   }
 
   @Test func `a program ends when what has started it is gone`() throws {
@@ -23,7 +17,7 @@ import Testing
     process.arguments = Program.tied(URL(filePath: "/bin/sleep"), ["600"])
     (process.standardInput, process.standardOutput, process.standardError) = (input, output, output)
     try process.run()
-    #expect(isThere(process.processIdentifier))
+    #expect(Program.isThere(process.processIdentifier))
     // As the system does at the end of a process.
     try input.fileHandleForWriting.close()
     #expect(output.fileHandleForReading.readDataToEndOfFile().isEmpty)
