@@ -11,11 +11,6 @@ import Testing
 
 @Suite("Runs of middlewares: what is kept, who is in time, and what comes at once")
 struct MiddlewareRunFaultTests {
-  private struct Transport: HTTPTransport {
-    let respond: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-    func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { respond(request) }
-  }
-
   private final class Token: Sendable {
     func touch() {}
   }
@@ -38,7 +33,7 @@ struct MiddlewareRunFaultTests {
   @Test func `a request that has waited in line is released`() throws {
     let limits = ConcurrencyLimitMiddleware(1, scheduler: scheduler)
     let subjects = Locked<[PublishSubject<HTTPResponsePart>]>([])
-    let transport = Transport { _ in
+    let transport = ClosureTransport { _ in
       let subject = PublishSubject<HTTPResponsePart>()
       subjects.withLock { $0.append(subject) }
       return subject.asObservable()
@@ -61,7 +56,7 @@ struct MiddlewareRunFaultTests {
   }
 
   @Test func `where a source goes away without an end, nothing is kept`() throws {
-    let transport = Transport { _ in .never() }
+    let transport = ClosureTransport { _ in .never() }
     for middleware: any HTTPMiddleware in [
       RetryMiddleware(), RateLimitMiddleware(), CircuitBreakerMiddleware(), ConcurrencyLimitMiddleware(1),
       AuthMiddleware(InMemoryTokenProvider(AccessToken("a")) { _ in .never() }),
@@ -113,7 +108,7 @@ struct MiddlewareRunFaultTests {
       ConcurrencyLimitMiddleware(1, queueLimit: 0, scheduler: scheduler),
     ]
     let (sends, subject) = (Counter(), PublishSubject<HTTPResponsePart>())
-    let transport = Transport { _ in sends.next() == 1 ? subject.asObservable() : .never() }
+    let transport = ClosureTransport { _ in sends.next() == 1 ? subject.asObservable() : .never() }
     let errors = Locked<[RequestError.Kind]>([])
     let (first, second) = (try MiddlewareHarness.request("1"), try MiddlewareHarness.request("2"))
     _ = transport.send(first, through: middlewares).subscribe(onError: { _ in
@@ -127,7 +122,7 @@ struct MiddlewareRunFaultTests {
 
   @Test func `a deadline of all attempts knows that one was sent, though an earlier one was not`() throws {
     let sends = Counter()
-    let transport = Transport { request in
+    let transport = ClosureTransport { request in
       request.context.sendGate?.gate.recordWaiting()
       if sends.next() > 1 { #expect(request.context.sendGate?.gate.open() == true) }
       return .never()
@@ -150,7 +145,7 @@ struct MiddlewareRunFaultTests {
     let provider = InMemoryTokenProvider(AccessToken("a")) { _ in .just(AccessToken("b")) }
     let (sends, first) = (Counter(), PublishSubject<HTTPResponsePart>())
     let (failed, inTime) = (DispatchSemaphore(value: 0), Locked<Bool?>(nil))
-    let transport = Transport { _ in
+    let transport = ClosureTransport { _ in
       if sends.next() == 1 { return first.asObservable() }
       return .create { _ in
         let isInTime = failed.wait(timeout: .now() + 60) == .success
@@ -192,7 +187,7 @@ struct MiddlewareRunFaultTests {
         }
         return Disposables.create()
       }
-      let transport = Transport { _ in sends.next() == 1 ? first.asObservable() : second }
+      let transport = ClosureTransport { _ in sends.next() == 1 ? first.asObservable() : second }
       _ = transport.send(try MiddlewareHarness.request(), through: [middleware]).take(5).subscribe(
         onCompleted: { isDisposed.withLock { $0 = true } })
       first.onNext(.head(head))

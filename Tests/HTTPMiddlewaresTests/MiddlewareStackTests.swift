@@ -10,11 +10,6 @@ import Testing
 
 @Suite("Stacks of middlewares: whose a request is, what is recorded of it, and when it is over")
 struct MiddlewareStackTests {
-  private struct Transport: HTTPTransport {
-    let respond: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-    func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { respond(request) }
-  }
-
   /// A transport behind middlewares of its own.
   private struct Nested: HTTPTransport {
     let inner: any HTTPTransport
@@ -60,7 +55,7 @@ struct MiddlewareStackTests {
   func `S1: a request that waits in a nested stack goes out for no other account`(way: Way) throws {
     let tokens = InMemoryTokenProvider(AccessToken("of a", account: "a")) { _ in .never() }
     let first = PublishSubject<HTTPResponsePart>()
-    let transport = Transport { [log] request in
+    let transport = ClosureTransport { [log] request in
       log.withLock { log in
         log.append(request.headers["Authorization"] ?? "-")
         return log.count == 1 ? first.asObservable() : .never()
@@ -94,7 +89,7 @@ struct MiddlewareStackTests {
   @Test func `S1: an account that looks like another one is another one`() throws {
     let tokens = InMemoryTokenProvider(AccessToken("of one", account: "ren\u{e9}")) { _ in .never() }
     let first = PublishSubject<HTTPResponsePart>()
-    let transport = Transport { [log] request in
+    let transport = ClosureTransport { [log] request in
       log.withLock { $0.append(request.headers["Authorization"] ?? "-") }
       return first.asObservable()
     }
@@ -114,7 +109,7 @@ struct MiddlewareStackTests {
     let tenant = Tenant()
     let stack = MiddlewareStack([CacheMiddleware(), tenant])
     let url = try #require(URL(string: "http://127.0.0.1:1/a"))
-    let transport = Transport { request in
+    let transport = ClosureTransport { request in
       let head = HTTPResponseHead(
         status: 200, headers: ["Cache-Control": "max-age=1000", "Content-Type": "application/json"])
       return .from([.head(head), .body(Data((request.headers["X-Tenant"] ?? "-").utf8))])
@@ -142,7 +137,7 @@ struct MiddlewareStackTests {
     let url = try #require(URL(string: "http://127.0.0.1:1/a"))
     for cache in caches {
       let stack = MiddlewareStack([cache, AuthMiddleware(tokens, scheduler: scheduler)])
-      let transport = Transport { request in
+      let transport = ClosureTransport { request in
         let head = HTTPResponseHead(status: 200, headers: ["Cache-Control": "private, max-age=1000"])
         return .from([.head(head), .body(Data((request.headers["Authorization"] ?? "-").utf8))])
       }
@@ -196,7 +191,7 @@ struct MiddlewareStackTests {
       ConcurrencyLimitMiddleware(1, queueLimit: 0, scheduler: scheduler),
     ]
     let first = PublishSubject<HTTPResponsePart>()
-    let transport = Transport { [log] request in
+    let transport = ClosureTransport { [log] request in
       log.withLock { log in
         log.append(request.operationName ?? "-")
         return log.count == 1 ? first.asObservable() : .never()
@@ -214,7 +209,7 @@ struct MiddlewareStackTests {
   }
 
   @Test func `a deadline does not say that a request never left which another transport has sent`() throws {
-    let transport = Transport { [log] request in
+    let transport = ClosureTransport { [log] request in
       let isFirst = log.withLock { log in
         log.append("sent")
         return log.count == 1
@@ -242,7 +237,7 @@ struct MiddlewareStackTests {
     let gate = SendGate.Shared()
     request.context.sendGate = gate
     request.timeouts.total = nil
-    let transport = Transport { request in
+    let transport = ClosureTransport { request in
       request.context.sendGate?.gate.recordWaiting()
       return .never()
     }

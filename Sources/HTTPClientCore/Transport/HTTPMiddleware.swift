@@ -141,7 +141,7 @@ private final class MiddlewareChain: Sendable {
   /// Sends a request through the links from an index on. What is inside is made where a request gets there: a cache may
   /// have the response before.
   func send(_ request: HTTPRequest, from index: Int = 0) -> Observable<HTTPResponsePart> {
-    guard index < stack.links.count else { return send(request, innermost: index - stack.links.count) }
+    guard index < stack.links.count else { return send(request, innermost: 0) }
     switch stack.links[index] {
     case .middleware(let middleware):
       return middleware.intercept(request) { [self] in send($0, from: index + 1) }

@@ -153,9 +153,7 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   }
 
   private func leave(_ entries: [Entry]) {
-    entries.withUnsafeBufferPointer { entries in
-      for index in entries.indices.reversed() { entries[index].passage?.leave() }
-    }
+    for index in entries.indices.reversed() { entries[index].passage?.leave() }
   }
 
   // MARK: - On the way back

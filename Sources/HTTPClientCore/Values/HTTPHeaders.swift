@@ -41,7 +41,8 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   /// Whether there is a field whose name begins with this.
   package func contains(namePrefix prefix: String) -> Bool {
-    fields.withUnsafeBufferPointer { fields in fields.indices.contains { fields[$0].hasName(prefix: prefix) } }
+    for index in fields.indices where fields[index].hasName(prefix: prefix) { return true }
+    return false
   }
 
   /// What these fields have in common with their copies alone, as long as one of them is kept.
@@ -57,10 +58,8 @@ public struct HTTPHeaders: Hashable, Sendable {
   /// The index of the first field with this name, at or after `start`.
   package func firstIndex(of name: String, from start: Int) -> Int? {
     // By index: an iterator would copy each field, which costs reference counting.
-    fields.withUnsafeBufferPointer { fields in
-      for index in start..<fields.count where fields[index].hasName(name) { return index }
-      return nil
-    }
+    for index in start..<fields.count where fields[index].hasName(name) { return index }
+    return nil
   }
 
   /// The name of the first field that controls where the message ends or what happens to the connection.

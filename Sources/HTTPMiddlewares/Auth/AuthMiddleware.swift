@@ -215,9 +215,7 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
   }
 
   /// A request with the ticket's token.
-  private func sent(
-    _ request: HTTPRequest, with ticket: consuming TokenKeeper.Ticket
-  ) throws(RequestError) -> HTTPRequest {
+  private func sent(_ request: HTTPRequest, with ticket: TokenKeeper.Ticket) throws(RequestError) -> HTTPRequest {
     var sent = try decider.adding(ticket.token, to: request)
     self.ticket = ticket
     // What is replayable is sent again in any case.
