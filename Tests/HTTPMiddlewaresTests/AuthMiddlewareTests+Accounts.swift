@@ -27,6 +27,30 @@ extension AuthMiddlewareTests {
     #expect(sent.map { Array($0.utf8) } == values.map { Array($0.utf8) })
   }
 
+  @Test func `S1: a token that looks like the rejected one is not taken for it`() throws {
+    let values = ["t\u{e9}", "te\u{301}"]
+    tokens.tokens.setToken(AccessToken(values[0], account: "a"))
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    let outcome = try start()
+    tokens.tokens.setToken(AccessToken(values[1], account: "a"))
+    harness.transport.expect(.any, .response())
+    harness.scheduler.run()
+    #expect(outcome.status == 200)
+    #expect(sent.map { Array($0.utf8) } == values.map { Array($0.utf8) })
+    #expect(tokens.refreshCount == 0)
+  }
+
+  @Test func `S1: a refresh leaves a token that looks like the one that it was for`() {
+    let (first, second) = (AccessToken("t\u{e9}"), AccessToken("te\u{301}"))
+    #expect(first != second)
+    let answer = PublishSubject<AccessToken>()
+    let provider = InMemoryTokenProvider(first) { _ in answer.asObservable() }
+    _ = provider.refresh(replacing: first).subscribe()
+    provider.setToken(second)
+    answer.onNext(AccessToken("t2"))
+    #expect(provider.currentToken == second)
+  }
+
   @Test func `a request is not resent for another account`() throws {
     tokens.tokens.setToken(AccessToken("t1", account: "a"))
     harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))

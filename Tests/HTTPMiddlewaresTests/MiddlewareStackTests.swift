@@ -208,15 +208,15 @@ struct MiddlewareStackTests {
     #expect(!entries.contains("overloaded"))
   }
 
-  @Test func `a deadline does not say that a request never left which another transport has sent`() throws {
+  @Test(arguments: [1, 2])
+  func `a deadline does not say that a request never left which another transport has sent`(tracked: Int) throws {
     let transport = ClosureTransport { [log] request in
-      let isFirst = log.withLock { log in
+      let number = log.withLock { log in
         log.append("sent")
-        return log.count == 1
+        return log.count
       }
-      guard isFirst else { return .never() }
-      request.context.sendGate?.gate.recordWaiting()
-      return .error(RequestError(.cannotConnect, "…"))
+      if number == tracked { request.context.sendGate?.gate.recordWaiting() }
+      return number == 1 ? .error(RequestError(.cannotConnect, "…")) : .never()
     }
     let errors = Recorded<RequestError>()
     _ = transport.send(
@@ -230,6 +230,21 @@ struct MiddlewareStackTests {
     #expect(entries == ["sent", "sent"])
     #expect(errors.all.map(\.kind) == [.timedOut])
     #expect(errors.all.map(\.reached) == [.maybe])
+  }
+
+  @Test func `a request whose deadline has closed the gate is handed to no transport`() throws {
+    var request = try MiddlewareHarness.request()
+    let gate = SendGate.Shared()
+    request.context.sendGate = gate
+    gate.gate.recordWaiting()
+    let isCancelled = gate.gate.cancel()
+    #expect(isCancelled)
+    let transport = ClosureTransport { [log] _ in
+      log.withLock { $0.append("sent") }
+      return .never()
+    }
+    _ = transport.send(request, through: [ConcurrencyLimitMiddleware(1, scheduler: scheduler)]).subscribe()
+    #expect(entries == [])
   }
 
   @Test func `a deadline closes no gate of a client whose first deadline does not apply`() throws {

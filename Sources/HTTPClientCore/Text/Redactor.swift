@@ -19,11 +19,13 @@ public struct Redactor: Sendable {
   private let beginnings: [Bool]
 
   /// What every redactor removes although no request contains it.
-  private static let secretsForAll = Locked<Set<String>>([])
+  private static let secretsForAll = Locked<[String]>([])
 
   /// Makes all redactors that are created from now on remove these.
   static func addForAll(_ secrets: [String]) {
-    secretsForAll.withLock { $0.formUnion(secrets) }
+    secretsForAll.withLock { all in
+      for secret in secrets where !all.contains(where: { $0.hasBytes(of: secret) }) { all.append(secret) }
+    }
   }
 
   /// Differs once ``addForAll(_:)`` has added something.
@@ -48,7 +50,7 @@ public struct Redactor: Sendable {
   }
 
   init(secrets: [String]) {
-    let all = secrets + Self.secretsForAll.withLock { Array($0) }.flatMap(Self.parts)
+    let all = secrets + Self.secretsForAll.withLock { $0 }.flatMap(Self.parts)
     self.init(Array(Set(all.filter(Self.isSecret).map { Array($0.utf8) })))
   }
 

@@ -39,8 +39,9 @@ extension HTTPTransport {
   }
 
   private func reported(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    // Where its time is over, its error is on the way.
+    if let shared = request.context.sendGate, !shared.gate.recordHandover() { return .never() }
     request.context.entry?.recordSending()
-    request.context.sendGate?.gate.recordHandover()
     let onSent = request.context.onSent
     guard let observation = request.context.observation else {
       onSent?(request)

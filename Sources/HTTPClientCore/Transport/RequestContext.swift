@@ -61,12 +61,16 @@ extension HTTPRequest {
 /// Whether any byte of a request may have left this machine. A request that has not left can safely be sent later, even
 /// one that is not idempotent.
 ///
+///     unknown ──► handed over ◄──► waiting ──► sent       a transport that tracks requests
+///                     │               └──────► cancelled
+///                     └──► untracked                      one that does not, and then another
+///
 /// A transport that tracks this calls ``recordWaiting()`` when it gets the request and ``open()`` before the first
-/// byte; with any other transport, nothing is known.
+/// byte; once another one may have the request, nothing is known.
 package struct SendGate: ~Copyable, Sendable {
   // Not private: with testable imports in release, other modules refer to it, and would not link.
   enum State: UInt8, AtomicRepresentable {
-    case unknown, waiting, sent, cancelled
+    case unknown, handedOver, waiting, untracked, sent, cancelled
   }
 
   private let state = Atomic(State.unknown)
@@ -75,30 +79,42 @@ package struct SendGate: ~Copyable, Sendable {
 
   /// Records that a transport has the request, and will call ``open()`` before the first byte.
   package func recordWaiting() {
-    _ = state.compareExchange(expected: .unknown, desired: .waiting, ordering: .acquiringAndReleasing)
+    _ = change { $0 == .unknown || $0 == .handedOver ? .waiting : nil }
   }
 
-  /// Records that a transport gets the request, which may not be the one that has recorded that it has it: nothing is known
-  /// until this one does so, too.
-  package func recordHandover() {
-    _ = state.compareExchange(expected: .waiting, desired: .unknown, ordering: .acquiringAndReleasing)
+  /// Records that a transport gets the request; returns false if the request must not be sent any more.
+  ///
+  /// It may not be the one that has recorded that it has it: nothing is known until this one does so, too, and nothing will
+  /// be if the last one never did.
+  package func recordHandover() -> Bool {
+    change {
+      switch $0 {
+      case .unknown, .waiting: .handedOver
+      case .handedOver: .untracked
+      case .untracked, .sent, .cancelled: nil
+      }
+    } != .cancelled
   }
 
   /// Whether the request may be sent; if so, it counts as sent from now on.
   package func open() -> Bool {
-    var old = state.load(ordering: .acquiring)
-    while old == .waiting || old == .unknown {
-      let result = state.compareExchange(expected: old, desired: .sent, ordering: .acquiringAndReleasing)
-      if result.exchanged { return true }
-      old = result.original
-    }
-    return old != .cancelled
+    change { $0 == .cancelled ? nil : .sent } != .cancelled
   }
 
   /// Prevents the request from being sent; returns false if it may have been sent already.
   package func cancel() -> Bool {
-    let (_, old) = state.compareExchange(expected: .waiting, desired: .cancelled, ordering: .acquiringAndReleasing)
-    return old == .waiting || old == .cancelled
+    change { $0 == .waiting ? .cancelled : nil } == .cancelled
+  }
+
+  /// Changes the state to the one that a closure gives for it, if it gives one; returns the state that it is in then.
+  private func change(_ next: (State) -> State?) -> State {
+    var old = state.load(ordering: .acquiring)
+    while let new = next(old), new != old {
+      let result = state.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing)
+      if result.exchanged { return new }
+      old = result.original
+    }
+    return old
   }
 
   /// A gate that a request carries, for one middleware that asks.

@@ -275,7 +275,8 @@ extension AuthMiddleware {
       let ticket = refreshing ?? current
       // Another request may have had it replaced already.
       let isOfNoUse =
-        refreshing != nil || ticket.isExpired || isRejected && ticket.token?.value == last?.token?.value
+        refreshing != nil || ticket.isExpired
+        || isRejected && (ticket.token?.value).hasBytes(of: last?.token?.value)
       let tickets = isOfNoUse ? keeper.renewed(ticket, for: request) : .just(ticket)
       return tickets.take(1).map { ticket in
         if !continues(old, with: ticket.token) {

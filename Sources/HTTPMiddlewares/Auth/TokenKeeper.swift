@@ -58,7 +58,9 @@ final class TokenKeeper: Sendable {
     var known: (token: AccessToken, at: Duration, life: TimeInterval, isBrought: Bool)?
 
     func knows(_ token: AccessToken) -> Bool {
-      known.map { $0.token.value == token.value && ($0.isBrought || $0.token.expiresAt == token.expiresAt) } ?? false
+      known.map {
+        $0.token.value.hasBytes(of: token.value) && ($0.isBrought || $0.token.expiresAt == token.expiresAt)
+      } ?? false
     }
 
     /// How many seconds the last token has left.
@@ -111,7 +113,7 @@ final class TokenKeeper: Sendable {
     ticket.isExpired = timeLeft <= 0
     let isDue = !ticket.isExpired && timeLeft <= standing.leadTime(atMost: refreshAhead)
     // Read again, after making the ticket: a refresh that ended in between has replaced the token.
-    if isDue, currentToken?.value == token.value { refreshAhead(of: ticket) }
+    if isDue, (currentToken?.value).hasBytes(of: token.value) { refreshAhead(of: ticket) }
     return ticket
   }
 
@@ -154,7 +156,7 @@ final class TokenKeeper: Sendable {
   func renewed(_ ticket: Ticket, for request: HTTPRequest) -> Observable<Ticket> {
     let isRefreshing = standings.withLock { $0[ticket.holder]?.refresh.flight != nil }
     let current = currentToken
-    if !isRefreshing, current?.value != ticket.token?.value { return .just(makeTicket(current)) }
+    if !isRefreshing, !(current?.value).hasBytes(of: ticket.token?.value) { return .just(makeTicket(current)) }
     return wait(of: request, for: refreshed(ticket)).map { [self] token in
       let current = currentToken
       // A request that was sent without a token continues with the current account's; one that was sent for an account

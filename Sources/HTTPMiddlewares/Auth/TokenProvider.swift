@@ -53,6 +53,14 @@ public struct AccessToken: Hashable, Sendable {
     self.account = account
   }
 
+  /// Tokens and accounts are compared byte by byte: those that look alike may be two.
+  public static func == (one: AccessToken, other: AccessToken) -> Bool {
+    one.pinned == other.pinned && one.expiresAt == other.expiresAt
+  }
+
+  /// Hashes the token's bytes.
+  public func hash(into hasher: inout Hasher) { pinned.hash(into: &hasher) }
+
   /// The token, as a refresh returned it; throws `undecodable` if it contains a control character, which no header may:
   /// the server is at fault, and if it were kept, every request would fail.
   public func checkedAfterRefresh() throws(RequestError) -> AccessToken {

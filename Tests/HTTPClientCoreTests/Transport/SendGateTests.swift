@@ -26,4 +26,38 @@ import Testing
     let isCancelled = gate.cancel()
     #expect(!isCancelled)
   }
+
+  @Test func `a request that was cancelled is handed to no transport`() {
+    let gate = SendGate()
+    let isFirstSent = gate.recordHandover()
+    gate.recordWaiting()
+    let isCancelled = gate.cancel()
+    let isSecondSent = gate.recordHandover()
+    #expect(isFirstSent)
+    #expect(isCancelled)
+    #expect(!isSecondSent)
+  }
+
+  @Test func `nothing is known of a request that one transport of two does not track`() {
+    for tracks in [[true, false], [false, true], [true, false, true], [false, true, true]] {
+      let gate = SendGate()
+      for isTracked in tracks {
+        let isSent = gate.recordHandover()
+        if isTracked { gate.recordWaiting() }
+        #expect(isSent)
+      }
+      let isCancelled = gate.cancel()
+      #expect(!isCancelled, "\(tracks)")
+    }
+  }
+
+  @Test func `a request that several transports have, which all track it, can be cancelled`() {
+    let gate = SendGate()
+    for _ in 0..<3 {
+      _ = gate.recordHandover()
+      gate.recordWaiting()
+    }
+    let isCancelled = gate.cancel()
+    #expect(isCancelled)
+  }
 }
