@@ -62,6 +62,7 @@ final class EpollPoller: Poller, @unchecked Sendable {
     guard wakeDescriptor >= 0, timer >= 0, clinux_epoll_add(epoll, wakeDescriptor, Self.wakeToken) == 0,
       clinux_epoll_add(epoll, timer, Self.timerToken) == 0
     else { throw .last }
+    try Socket.checkReserve(besides: max(epoll, wakeDescriptor, timer))
   }
 
   /// Also runs if `init` throws after all properties have been set.

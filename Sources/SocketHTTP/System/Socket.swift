@@ -9,7 +9,14 @@ struct Socket: Hashable, Sendable {
 
   /// How many descriptors of a process are left to others. Dispatch, for one, ends a process on Linux in which it finds
   /// none when it counts its threads, as it does each second while all of them are busy (`workqueue.c`).
-  static let reserve = 4
+  private static let reserve = 4
+
+  /// Throws if there are only as many descriptors left as are left to others, once this one is open: a new one is the
+  /// lowest that is free.
+  static func checkReserve(besides descriptor: Int32) throws(SystemError) {
+    let limit = sysconf(Int32(_SC_OPEN_MAX))
+    if limit > 0, Int(descriptor) + reserve >= limit { throw SystemError(code: EMFILE) }
+  }
 
   /// Opens a socket for an address family, unless the process has no more descriptors than are left to others.
   static func open(family: Int32) throws(SystemError) -> Socket {
@@ -25,11 +32,11 @@ struct Socket: Hashable, Sendable {
       guard descriptor >= 0 else { throw .last }
     #endif
     let opened = Socket(descriptor: descriptor)
-    // A new descriptor is the lowest that is free.
-    let limit = sysconf(Int32(_SC_OPEN_MAX))
-    if limit > 0, Int(descriptor) + reserve >= limit {
+    do {
+      try checkReserve(besides: descriptor)
+    } catch {
       opened.close()
-      throw SystemError(code: EMFILE)
+      throw error
     }
     if family != AF_UNIX { opened.set(TCP_NODELAY, of: Int32(IPPROTO_TCP)) }
     return opened

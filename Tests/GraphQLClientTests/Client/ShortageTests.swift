@@ -78,7 +78,7 @@ import Testing
       await MainActor.run {}
       try await Task.sleep(for: .milliseconds(1))
       // While requests wait, it opens files to see what its threads do: there are those that transports leave to others.
-      let taken = DescriptorLimit.reach(but: isWarm ? 4 : 0)
+      let taken = DescriptorLimit.reach(but: 4)
       let waiting = try Work(server, file, attempts: nil, over: patient)
       let refused = try await Work(server, file, attempts: 2, connect: .milliseconds(300), over: impatient).ends()
       for descriptor in taken { close(descriptor) }

@@ -1,5 +1,6 @@
 import Foundation
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 
@@ -87,5 +88,15 @@ import Testing
       return waited
     }
     #expect(waited.events.isEmpty)
+  }
+
+  @Test func `T7: a poller leaves four descriptors to others, such as Dispatch, which needs them`() async {
+    await #expect(processExitsWith: .success) {
+      let others = DescriptorLimit.reach(but: 4)
+      let error = #expect(throws: SystemError.self) { _ = try EpollPoller() }
+      try #require(error == SystemError(code: EMFILE))
+      for other in others { close(other) }
+      _ = try EpollPoller()
+    }
   }
 }
