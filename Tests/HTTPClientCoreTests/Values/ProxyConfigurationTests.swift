@@ -34,6 +34,16 @@ import Testing
     #expect(try server(["HTTPS_PROXY": "http://two:1"], for: "https://example.com/") == "two:1")
   }
 
+  @Test func `S3: passwords that look alike are taken out of texts, each of them`() throws {
+    for password in ["password-%C3%A9", "password-e%CC%81"] {
+      _ = ProxyConfiguration(environment: ["http_proxy": "http://me:\(password)@one:3128"])
+    }
+    let redactor = Redactor(secretsOf: try request())
+    for password in ["password-\u{e9}", "password-e\u{301}"] {
+      #expect(redactor.redact("-\(password)-") == "-<redacted>-")
+    }
+  }
+
   @Test(arguments: ["http://localhost/", "http://127.0.0.1:8080/", "http://127.9.9.9/", "http://[::1]/"])
   func `a proxy is never used to reach this machine`(_ text: String) throws {
     #expect(try server(["http_proxy": "http://one:3128"], for: text) == nil)
