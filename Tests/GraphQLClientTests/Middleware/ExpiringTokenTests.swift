@@ -68,7 +68,12 @@ struct ExpiringTokenTests {
     let server = try await BFFServer.start(arguments: ["--auth", mode])
     let tokens = try BFFTokens(
       url: server.graphqlURL, token: AccessToken("expired-token"), refreshToken: "used-refresh-token")
-    let results = await Self.pings(100, on: try Self.client(server, tokens))
+    let held = HeldTokens(tokens)
+    async let pings = Self.pings(100, on: try Self.client(server, held))
+    // One that is sent only after the refusal may try once more.
+    try await eventually { try await server.stats().operations["ping"] == 100 }
+    held.gate.onNext(())
+    let results = try await pings
     #expect(results.count == 100)
     for result in results {
       guard case .failure(let error) = result else { throw RequestError(.unknown, "A request succeeded.") }
@@ -77,5 +82,19 @@ struct ExpiringTokenTests {
       #expect(!"\(error)".contains("used-refresh-token"))
     }
     #expect(try await server.stats().operations["refreshToken"] == 1)
+  }
+}
+
+/// Refreshes tokens once a test lets it.
+private final class HeldTokens: TokenProvider {
+  let gate = ReplaySubject<Void>.create(bufferSize: 1)
+  private let tokens: BFFTokens
+
+  init(_ tokens: BFFTokens) { self.tokens = tokens }
+
+  var currentToken: AccessToken? { tokens.currentToken }
+
+  func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
+    gate.asObservable().take(1).flatMap { [tokens] in tokens.refresh(replacing: old) }
   }
 }

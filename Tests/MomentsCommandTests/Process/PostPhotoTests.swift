@@ -77,39 +77,50 @@ struct PostPhotoTests {
     #expect(result.outputText.contains("m0-5"))
   }
 
-  /// Runs it with both streams on one terminal.
-  private func runInTerminal(
-    _ arguments: [String], environment: [String: String?] = [:]
-  ) async throws -> ChildProcess.State {
+  /// Begins it with both streams on one terminal.
+  private func startInTerminal(_ arguments: [String], environment: [String: String?] = [:]) throws -> ChildProcess {
     let command = [try RepositoryLayout.executable("moments").path] + arguments
     let clean: [String: String?] = ["COLUMNS": nil, "NO_COLOR": nil, "TERM": "xterm"]
-    return try await ChildProcess(
+    return try ChildProcess(
       URL(filePath: "/bin/sh"), ["-c", "exec \"$0\" \"$@\" 2>&1"] + command,
-      environment: environment.merging(clean) { given, _ in given }, output: .terminal(columns: 90)
-    ).waitForEnd()
+      environment: environment.merging(clean) { given, _ in given }, output: .terminal(columns: 90))
   }
 
-  @Test func `in a terminal, a bar shows the progress, and is erased`() async throws {
-    let server = try await BFFServer.start()
+  @Test(arguments: [nil, "1"])
+  func `in a terminal, a bar shows the progress, and is erased`(noColor: String?) async throws {
+    let isShown = Latch()
+    let server = try ScriptedServer([.readRequest, .wait(for: isShown), .send(RawResponse(503, body: "{}")), .close])
     let photo = try Photo()
-    let arguments = ["post-photo", photo.path, "--endpoint", server.graphqlURL.absoluteString]
-    let result = try await runInTerminal(arguments)
-    #expect(result.ending == .exited(0))
+    let child = try startInTerminal(
+      ["post-photo", photo.path, "--endpoint", server.url.absoluteString], environment: ["NO_COLOR": noColor])
+    // The whole request, which is a little more than the file.
+    try await child.waitForOutput(containing: "100%  2.9 MiB of 2.9 MiB")
+    isShown.open()
+    let result = try await child.waitForEnd()
     let pieces = result.outputText.components(separatedBy: "\r\u{1B}[K")
     #expect(pieces.count >= 3, "\(pieces)")
     #expect(pieces.first == "", "\(pieces)")
-    // The whole request, which is a little more than the file.
-    #expect(pieces.contains { $0.hasPrefix("早安 1.jpg  \u{1B}[36m█") && $0.contains("100%  2.9 MiB of 2.9 MiB") })
+    let bar = noColor == nil ? "早安 1.jpg  \u{1B}[36m█" : "早安 1.jpg  █"
+    #expect(pieces.contains { $0.hasPrefix(bar) && $0.contains("100%  2.9 MiB of 2.9 MiB") }, "\(pieces)")
     #expect(pieces.last?.contains("█") == false)
-    #expect(pieces.last?.contains("just now") == false)
+    #expect(pieces.last?.contains("503") == true)
+    #expect(noColor == nil || !result.outputText.contains("\u{1B}[3"))
+  }
+
+  @Test func `in a terminal, nothing is left of the bar where the new moment is shown`() async throws {
+    let server = try await BFFServer.start()
+    let photo = try Photo()
+    let arguments = ["post-photo", photo.path, "--endpoint", server.graphqlURL.absoluteString]
+    let result = try await startInTerminal(arguments).waitForEnd()
+    #expect(result.ending == .exited(0))
+    let shown = result.outputText.components(separatedBy: "\r\u{1B}[K").last
+    #expect(shown?.contains("█") == false)
+    #expect(shown?.contains("just now") == false)
     for (more, environment) in [([], ["TERM": "dumb"]), (["--json"], [:]), (["--verbose"], [:])] {
-      let plain = try await runInTerminal(arguments + more, environment: environment)
+      let plain = try await startInTerminal(arguments + more, environment: environment).waitForEnd()
       #expect(plain.ending == .exited(0))
       #expect(!plain.outputText.contains("█"))
     }
-    let uncolored = try await runInTerminal(arguments, environment: ["NO_COLOR": "1"])
-    #expect(uncolored.outputText.contains("早安 1.jpg  █"))
-    #expect(!uncolored.outputText.contains("\u{1B}[3"))
   }
 
   @Test(arguments: [(401, Int32(77)), (413, 65), (503, 69)])
