@@ -60,6 +60,8 @@ extension DeadlineMiddleware.Decider: RequestDecider {
 private final class TimedRequest: RequestPassage, @unchecked Sendable {
   @exclusivity(unchecked) var timer: (any Disposable)?
   private let request: HTTPRequest
+  /// Whether that is sent on as it came.
+  private let isUnchanged: Bool
   private let total: Duration
   private let sent: SendGate.Shared
   @exclusivity(unchecked) private var isLifted = false
@@ -70,7 +72,9 @@ private final class TimedRequest: RequestPassage, @unchecked Sendable {
     // Most requests bring a gate, and need not be copied for one.
     if let gate = request.context.sendGate, gate.claim() {
       sent = gate
+      isUnchanged = !isShorter
     } else {
+      isUnchanged = false
       sent = SendGate.Shared()
       // A deadline inside makes one of its own: this one is for all that is sent.
       _ = sent.claim()
@@ -80,7 +84,7 @@ private final class TimedRequest: RequestPassage, @unchecked Sendable {
     self.total = total
   }
 
-  func depart() -> Departure { .now(request) }
+  func depart() -> Departure { isUnchanged ? .unchanged : .now(request) }
 
   func receive(_ head: HTTPResponseHead) -> Int? {
     if request.reading.mayOutlastTotal(head) { isLifted = true }

@@ -61,6 +61,10 @@ package final class MiddlewareStack: Sendable {
     case middleware(any HTTPMiddleware)
     /// Those that stand next to each other.
     case deciding([any RequestDecider])
+
+    var deciders: [any RequestDecider] {
+      if case .deciding(let deciders) = self { deciders } else { [] }
+    }
   }
 
   private let middlewares: [any HTTPMiddleware]
@@ -104,9 +108,14 @@ extension MiddlewareStack {
     _ request: HTTPRequest, and innermost: [any HTTPMiddleware] = [], by transport: any HTTPTransport,
     recorder: SentSecrets? = nil
   ) -> Observable<HTTPResponsePart> {
-    let chain = MiddlewareChain(self, innermost, transport, recorder)
-    if request.context.entry != nil { return chain.send(entered(request, innermost)) }
-    return .deferred { [self] in chain.send(entered(request, innermost)) }
+    if request.context.entry != nil { return way(of: request, innermost, transport, recorder).send() }
+    return .deferred { [self] in way(of: request, innermost, transport, recorder).send() }
+  }
+
+  private func way(
+    of request: HTTPRequest, _ innermost: [any HTTPMiddleware], _ transport: any HTTPTransport, _ recorder: SentSecrets?
+  ) -> MiddlewareWay {
+    MiddlewareWay(entered(request, innermost), through: self, and: innermost, to: transport, recorder)
   }
 
   /// The request, which enters here unless it has entered before.
@@ -122,40 +131,51 @@ extension MiddlewareStack {
   }
 }
 
-/// The way of one request through middlewares, each of which passes it on to the next, and the last one to a transport.
-private final class MiddlewareChain: Sendable {
+/// The way of a request through middlewares from a link on: each passes it on to the next, and the last one to a transport.
+private final class MiddlewareWay: HandlerMaker {
+  private let request: HTTPRequest
   private let stack: MiddlewareStack
+  private let index: Int
   private let innermost: [any HTTPMiddleware]
   private let transport: any HTTPTransport
   private let recorder: SentSecrets?
 
   init(
-    _ stack: MiddlewareStack, _ innermost: [any HTTPMiddleware], _ transport: any HTTPTransport,
-    _ recorder: SentSecrets?
+    _ request: HTTPRequest, through stack: MiddlewareStack, from index: Int = 0, and innermost: [any HTTPMiddleware],
+    to transport: any HTTPTransport, _ recorder: SentSecrets?
   ) {
+    self.request = request
     self.stack = stack
+    self.index = index
     self.innermost = innermost
     self.transport = transport
     self.recorder = recorder
   }
 
-  /// Sends a request through the links from an index on. What is inside is made where a request gets there: a cache may
-  /// have the response before.
-  func send(_ request: HTTPRequest, from index: Int = 0) -> Observable<HTTPResponsePart> {
+  func send() -> Observable<HTTPResponsePart> {
     guard index < stack.links.count else { return send(request, innermost: 0) }
     switch stack.links[index] {
-    case .middleware(let middleware):
-      return middleware.intercept(request) { [self] in send($0, from: index + 1) }
-    case .deciding(let deciders):
-      return .handled { [self] in MiddlewareRun(deciders, request, next: next(after: index)) }
+    case .middleware(let middleware): return middleware.intercept(request) { [self] in sendOn($0) }
+    case .deciding: return .handled(by: self)
     }
   }
 
-  /// What follows the middlewares of a run, in which somebody has subscribed.
-  private func next(after index: Int) -> @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> {
-    if index + 1 < stack.links.count { return { [self] in send($0, from: index + 1) } }
-    if !innermost.isEmpty { return { [self] in send($0, innermost: 0, isSubscribed: true) } }
-    return { [self] in exchange($0, isSubscribed: true) }
+  func makeHandler() -> MiddlewareRun {
+    let deciders = stack.links[index].deciders
+    // In a run, somebody has subscribed.
+    return if index + 1 < stack.links.count {
+      MiddlewareRun(deciders, request) { [self] in sendOn($0) }
+    } else if innermost.isEmpty {
+      MiddlewareRun(deciders, request) { [self] in exchange($0, isSubscribed: true) }
+    } else {
+      MiddlewareRun(deciders, request) { [self] in send($0, innermost: 0, isSubscribed: true) }
+    }
+  }
+
+  /// Sends what a link has passed on. What is inside is made where a request gets there: a cache may have the response
+  /// before.
+  private func sendOn(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    MiddlewareWay(request, through: stack, from: index + 1, and: innermost, to: transport, recorder).send()
   }
 
   private func send(

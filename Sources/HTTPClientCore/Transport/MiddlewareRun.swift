@@ -80,7 +80,7 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   private let request: HTTPRequest
   private let entry: RequestEntry
   private let send: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-  private let passages = Locked(Passages())
+  private let passages: Locked<Passages>
   /// A response that is held back, for the passage at an index, and those outside of it.
   @exclusivity(unchecked) private var held: HTTPResponse?
   @exclusivity(unchecked) private var holder: Holder = (0, 0)
@@ -90,6 +90,9 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
     next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) {
     self.deciders = deciders
+    var passages = Passages()
+    passages.list.reserveCapacity(deciders.count)
+    self.passages = Locked(passages)
     var request = request
     entry = request.entered()
     self.request = request
@@ -99,8 +102,7 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
   // MARK: - On the way out
 
   package func start(_ interruption: @escaping Interruption) throws -> Observable<HTTPResponsePart> {
-    passages.withLock { $0.list.reserveCapacity(deciders.count) }
-    return depart(request, from: 0, at: Place(run: self, interruption: interruption))
+    depart(request, from: 0, at: Place(run: self, interruption: interruption))
   }
 
   /// Sends a request through the middlewares from an index on, the first of them at a place. Those outside decide about

@@ -167,6 +167,9 @@ extension HTTPRequest {
     }
   }
 
+  /// The entry of a request that has entered.
+  package var entry: RequestEntry { context.entry ?? RequestEntry() }
+
   /// The request's entry, which is made if it has none: a middleware may be called without a client.
   package mutating func entered() -> RequestEntry {
     if let entry = context.entry { return entry }

@@ -83,7 +83,9 @@ public struct HTTPField: Hashable, Sendable {
   }
 
   func hasName(prefix: String) -> Bool {
-    name.utf8.count >= prefix.utf8.count && name.utf8.starts(with: prefix.utf8) { $0.isSameLetter(as: $1) }
+    guard let own = name.utf8.first, let other = prefix.utf8.first else { return prefix.isEmpty }
+    // Of most fields, the first letter is another one.
+    return own.isSameLetter(as: other) && name.utf8.starts(with: prefix.utf8) { $0.isSameLetter(as: $1) }
   }
 
   private func hasNameOfItsLength(_ other: String) -> Bool {

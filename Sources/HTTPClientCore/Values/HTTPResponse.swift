@@ -30,15 +30,21 @@ public struct HTTPResponseHead: Hashable, Sendable {
   public var status: Int
 
   /// The header fields, as the server sent them.
-  public var headers: HTTPHeaders
+  public var headers: HTTPHeaders {
+    didSet { isPlainJSON = headers.sayPlainJSON }
+  }
 
   /// Where the response came from: the network, unless a middleware says otherwise.
   public var source = HTTPResponseSource.network
+
+  /// What the headers say of the media type, which several middlewares ask of each response.
+  private var isPlainJSON: Bool
 
   /// Makes a head.
   public init(status: Int, headers: HTTPHeaders = HTTPHeaders()) {
     self.status = status
     self.headers = headers
+    isPlainJSON = headers.sayPlainJSON
   }
 
   /// Whether the status means success: 200 to 299.
@@ -76,17 +82,18 @@ extension HTTPResponseHead {
     isPlainJSON || mediaType.map { $0 == "application/json" || $0 == "text/json" || $0.hasSuffix("+json") } ?? false
   }
 
-  /// Whether the type is written as most servers of JSON do. Several middlewares ask for each response, and to take the
-  /// value apart takes far longer.
-  private var isPlainJSON: Bool {
-    guard let index = headers.firstIndex(of: "Content-Type", from: 0) else { return false }
-    let value = headers[index].value
-    return value == "application/json" || value == "application/json; charset=utf-8"
-  }
-
   /// Whether the media type is one of a response that is read as it arrives, and may never end.
   package var isEndless: Bool {
     !isPlainJSON && mediaType.map { $0 == "text/event-stream" || $0.hasPrefix("multipart/") } ?? false
+  }
+}
+
+extension HTTPHeaders {
+  /// Whether the media type is JSON's, and written as most servers do: to take another value apart takes far longer.
+  fileprivate var sayPlainJSON: Bool {
+    guard let index = firstIndex(of: "Content-Type", from: 0) else { return false }
+    let value = self[index].value
+    return value == "application/json" || value == "application/json; charset=utf-8"
   }
 }
 

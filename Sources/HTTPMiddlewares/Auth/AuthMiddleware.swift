@@ -135,7 +135,7 @@ extension AuthMiddleware.Decider: RequestDecider {
     guard !request.headers.contains(accounts.fieldName) else { return nil }
     let entry = place.entry
     let account = entry.account(of: accounts.provider) ?? entry.pin(accounts.account)
-    return AuthenticatedRequest(request, entry, account, start: place.time(by: scheduler), by: self)
+    return AuthenticatedRequest(request, account.token, start: place.time(by: scheduler), by: self)
   }
 }
 
@@ -145,8 +145,8 @@ extension AuthMiddleware.Decider: RequestDecider {
 /// its response comes: a token that was waited for, and a redirect.
 private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
   private let request: HTTPRequest
-  private let entry: RequestEntry
-  private let account: RequestEntry.Account
+  /// The token with which the request entered.
+  private let pinned: RequestEntry.Token?
   private let decider: AuthMiddleware.Decider
   private let start: Duration
   /// The ticket with which it was sent, until it is sent again.
@@ -155,12 +155,10 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
   @exclusivity(unchecked) private var isRedirected = false
 
   init(
-    _ request: HTTPRequest, _ entry: RequestEntry, _ account: RequestEntry.Account, start: Duration,
-    by decider: AuthMiddleware.Decider
+    _ request: HTTPRequest, _ pinned: RequestEntry.Token?, start: Duration, by decider: AuthMiddleware.Decider
   ) {
     self.request = request
-    self.entry = entry
-    self.account = account
+    self.pinned = pinned
     self.start = start
     self.decider = decider
   }
@@ -169,14 +167,14 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
 
   func depart() throws -> Departure {
     let ticket = keeper.ticket()
-    let isCurrent = TokenLineage.continues(account.token, with: ticket.token)
+    let isCurrent = TokenLineage.continues(pinned, with: ticket.token)
     if isCurrent, !ticket.isExpired { return .now(try sent(request, with: ticket)) }
-    guard let old = isCurrent ? ticket : keeper.refreshingTicket(of: account, replacedBy: ticket.token) else {
+    guard let old = isCurrent ? ticket : keeper.refreshingTicket(of: pinned, replacedBy: ticket.token) else {
       throw changed
     }
     return .later(
       keeper.renewed(old, for: request).map { [self] ticket in
-        guard keeper.maySend(ticket.token, for: account) else { throw changed }
+        guard keeper.maySend(ticket.token, for: pinned) else { throw changed }
         return try sent(left, with: ticket)
       })
   }
@@ -191,11 +189,12 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
     // After a redirect, the challenge is to another request, and this one may have been carried out.
     let mayHaveEffects = isRedirected || decider.challenge.mayFollowEffects(response)
     guard let ticket = ticket.take(), request.mayBeSentAgain(after: mayHaveEffects ? .maybe : .rejected),
-      entry.mayBeReplayed
+      request.entry.mayBeReplayed
     else { return .replace(.just(nil)) }
     return .replace(
       keeper.renewed(ticket, for: left).map { [self] renewed in
-        guard let token = renewed.token, keeper.maySend(token, for: account), entry.recordReplay() else { return nil }
+        guard let token = renewed.token, keeper.maySend(token, for: pinned), request.entry.recordReplay()
+        else { return nil }
         return try decider.adding(token, to: left)
       })
   }
@@ -204,7 +203,7 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
   private var changed: RequestError {
     RequestError(
       .cancelled, "The account for which the request was made has signed out: it is not sent for another.",
-      operationName: request.operationName, reached: entry.sendCount > 0 ? .maybe : .never)
+      operationName: request.operationName, reached: request.entry.sendCount > 0 ? .maybe : .never)
   }
 
   /// The request with what is left of its total deadline.
@@ -257,8 +256,7 @@ extension AuthMiddleware {
   }
 
   private func refreshingTicket(of old: AccessToken?, replacedBy token: AccessToken?) -> TokenKeeper.Ticket? {
-    let account = RequestEntry.Account(provider: accounts.provider, fieldName: fieldName, token: old?.pinned)
-    return keeper.refreshingTicket(of: account, replacedBy: token)
+    keeper.refreshingTicket(of: old?.pinned, replacedBy: token)
   }
 
   /// A cold stream of the token for a connection: the current one, or, if the server has rejected that of an earlier

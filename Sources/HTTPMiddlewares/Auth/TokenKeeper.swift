@@ -139,16 +139,16 @@ final class TokenKeeper: Sendable {
 
   /// The ticket of a request that entered with a token which another one has replaced, if that may be the one of the
   /// running refresh, which has not ended yet: only accounts with names are told apart before that.
-  func refreshingTicket(of account: RequestEntry.Account, replacedBy token: AccessToken?) -> Ticket? {
-    guard let token, account.token?.account == nil || token.account == nil else { return nil }
-    let ticket = makeTicket(account.token.map { AccessToken($0.value, account: $0.account) })
+  func refreshingTicket(of pinned: RequestEntry.Token?, replacedBy token: AccessToken?) -> Ticket? {
+    guard let token, pinned?.account == nil || token.account == nil else { return nil }
+    let ticket = makeTicket(pinned.map { AccessToken($0.value, account: $0.account) })
     return standings.withLock { $0[ticket.holder]?.refresh.flight != nil } ? ticket : nil
   }
 
   /// Whether a request may be sent with a token: it is one of the account for which the request entered, and that
   /// account is still the current one.
-  func maySend(_ token: AccessToken?, for account: RequestEntry.Account) -> Bool {
-    TokenLineage.continues(account.token, with: token) && TokenLineage.continues(account.token, with: currentToken)
+  func maySend(_ token: AccessToken?, for pinned: RequestEntry.Token?) -> Bool {
+    TokenLineage.continues(pinned, with: token) && TokenLineage.continues(pinned, with: currentToken)
   }
 
   /// The token for a request whose ticket has expired or was rejected; no token after a sign-out. Fails with the

@@ -60,7 +60,7 @@ extension CircuitBreakerMiddleware.Decider: RequestDecider {
     guard let pass = circuit.change({ $0.enter(at: start) }) else {
       throw refusal(of: request, for: circuit.change { $0.refusal(at: start) })
     }
-    return CircuitCall(circuit, pass, start: start, request, scheduler)
+    return CircuitCall(circuit, pass, of: request, start: start, by: self)
   }
 
   private func refusal(of request: HTTPRequest, for time: Duration) -> RequestError {
@@ -154,22 +154,25 @@ final class WatchedCircuit: Sendable {
 private final class CircuitCall: RequestPassage {
   private let circuit: WatchedCircuit
   private let pass: Circuit.Pass
+  private let reading: HTTPRequest.Reading
+  private let total: Duration?
   private let start: Duration
-  private let request: HTTPRequest
-  private let scheduler: any Scheduler
+  private let decider: CircuitBreakerMiddleware.Decider
   private let isOver = Atomic(false)
   /// Whether the status of the response means a failure.
   private let hasFailed = Atomic(false)
 
   /// Takes the request, and when it began by the scheduler's clock.
   init(
-    _ circuit: WatchedCircuit, _ pass: Circuit.Pass, start: Duration, _ request: HTTPRequest, _ scheduler: any Scheduler
+    _ circuit: WatchedCircuit, _ pass: Circuit.Pass, of request: HTTPRequest, start: Duration,
+    by decider: CircuitBreakerMiddleware.Decider
   ) {
     self.circuit = circuit
     self.pass = pass
+    reading = request.reading
+    total = request.timeouts.total
     self.start = start
-    self.request = request
-    self.scheduler = scheduler
+    self.decider = decider
   }
 
   func depart() -> Departure { .unchanged }
@@ -177,7 +180,7 @@ private final class CircuitCall: RequestPassage {
   func receive(_ head: HTTPResponseHead) -> Int? {
     if head.status >= 500 {
       hasFailed.store(true, ordering: .relaxed)
-    } else if head.isEndless || request.reading.mayOutlastTotal(head) {
+    } else if head.isEndless || reading.mayOutlastTotal(head) {
       end(.succeeded)
     }
     return nil
@@ -193,14 +196,14 @@ private final class CircuitCall: RequestPassage {
   func leave() {
     if isOver.load(ordering: .relaxed) { return }
     // It may have been a deadline that disposed it; timers can be a few milliseconds apart.
-    let isTimeOver = request.timeouts.total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
+    let isTimeOver = total.map { decider.scheduler.now - start >= $0 - .milliseconds(10) } ?? false
     end(isTimeOver ? .failed : .abandoned)
   }
 
   private func end(_ outcome: Circuit.Outcome) {
     guard !isOver.exchange(true, ordering: .relaxed) else { return }
     let outcome = hasFailed.load(ordering: .relaxed) ? .failed : outcome
-    circuit.change { $0.leave(pass, outcome, at: scheduler.now) }
+    circuit.change { $0.leave(pass, outcome, at: decider.scheduler.now) }
   }
 }
 

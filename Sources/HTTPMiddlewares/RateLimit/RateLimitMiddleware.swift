@@ -106,9 +106,8 @@ extension RateLimitMiddleware: DecidingMiddleware {}
 
 extension RateLimitMiddleware.Decider: RequestDecider {
   package func passage(of request: HTTPRequest, at place: MiddlewareRun.Place) -> (any RequestPassage)? {
-    let entry = place.entry
-    budget.count(request, entry)
-    return LimitedRequest(request, entry, state(for: request), start: place.time(by: scheduler), by: self)
+    budget.count(request, place.entry)
+    return LimitedRequest(request, state(for: request), start: place.time(by: scheduler), by: self)
   }
 }
 
@@ -120,18 +119,16 @@ private final class LimitedRequest: RequestPassage, @unchecked Sendable {
   private static let attempts = 3
 
   private let request: HTTPRequest
-  private let entry: RequestEntry
   private let state: RateLimitMiddleware.Shared
   private let decider: RateLimitMiddleware.Decider
   private let start: Duration
   @exclusivity(unchecked) private var attempts = 0
 
   init(
-    _ request: HTTPRequest, _ entry: RequestEntry, _ state: RateLimitMiddleware.Shared, start: Duration,
+    _ request: HTTPRequest, _ state: RateLimitMiddleware.Shared, start: Duration,
     by decider: RateLimitMiddleware.Decider
   ) {
     self.request = request
-    self.entry = entry
     self.state = state
     self.start = start
     self.decider = decider
@@ -186,7 +183,7 @@ private final class LimitedRequest: RequestPassage, @unchecked Sendable {
       $0.refuse(refusal.limit, retryAfter: refusal.retryAfter, to: request, at: time)
     }
     let failure = failure(after: wait, status: response.head.status)
-    guard attempts < Self.attempts, request.mayBeSentAgain(after: .maybe), entry.mayBeRepeated,
+    guard attempts < Self.attempts, request.mayBeSentAgain(after: .maybe), request.entry.mayBeRepeated,
       let delay = delay(wait), decider.budget.withdraw(for: request.origin, at: time)
     else { throw failure }
     request.context.observation?.report(.retrying(after: delay, reason: failure))

@@ -73,7 +73,7 @@ extension RetryMiddleware.Decider: RequestDecider {
     // What came back may be held for a retry only if there can be one.
     guard request.mayBeSentAgain(after: .maybe) else { return nil }
     entry.limitAttempts(to: policy.attempts ?? .max)
-    return RetriedRequest(request, entry, start: place.time(by: scheduler), by: self)
+    return RetriedRequest(request, start: place.time(by: scheduler), by: self)
   }
 }
 
@@ -86,16 +86,14 @@ private final class RetriedRequest: RequestPassage, @unchecked Sendable {
   private static let longestWait = Duration.seconds(60)
 
   private let request: HTTPRequest
-  private let entry: RequestEntry
   private let decider: RetryMiddleware.Decider
   private let start: Duration
   @exclusivity(unchecked) private var attempts = 1
   /// Whether part of a response has been passed on, which no other one can replace then.
   @exclusivity(unchecked) private var hasPassedOn = false
 
-  init(_ request: HTTPRequest, _ entry: RequestEntry, start: Duration, by decider: RetryMiddleware.Decider) {
+  init(_ request: HTTPRequest, start: Duration, by decider: RetryMiddleware.Decider) {
     self.request = request
-    self.entry = entry
     self.start = start
     self.decider = decider
   }
@@ -142,6 +140,7 @@ private final class RetriedRequest: RequestPassage, @unchecked Sendable {
   /// How long to wait before the next attempt; `nil` for no further one.
   private func delay(after attempt: Int, _ failure: RequestError, asked: Duration) -> Duration? {
     // An attempt may have been several, by the middlewares inside, or none, if one of those has failed.
+    let entry = request.entry
     let attempt = max(attempt, entry.attemptCount)
     guard failure.isTransient, request.mayBeSentAgain(after: failure.reached), asked <= Self.longestWait,
       entry.mayBeRepeated, let pause = decider.policy.delay(attempt, failure.named(request.operationName))

@@ -41,6 +41,24 @@ extension Observable {
       if !sink.lifetime.isClosed { Handled(handler(), sink).begin() }
     }
   }
+
+  /// The sources of handlers that an object makes: a closure that captures one object needs no memory of its own.
+  @inlinable
+  package static func handled<Maker: HandlerMaker>(
+    by maker: Maker
+  ) -> Observable<Element> where Maker.Handler.Element == Element {
+    Observable { sink in
+      if !sink.lifetime.isClosed { Handled(maker.makeHandler(), sink).begin() }
+    }
+  }
+}
+
+/// Makes a handler for each subscriber.
+@usableFromInline
+package protocol HandlerMaker: AnyObject, Sendable {
+  associatedtype Handler: SourceHandler
+
+  func makeHandler() -> Handler
 }
 
 /// One subscription to `handled`. Events of the sources and interruptions come through it one at a time.

@@ -112,16 +112,16 @@ final class Timer: Serializer, @unchecked Sendable {
 ///
 /// It is a lifetime so that a bag releases it when it has run.
 ///
-/// `@unchecked Sendable`: the variables are touched only under the lock of the timer queue.
+/// `@unchecked Sendable`, and without exclusivity checks: the variables are touched only under the lock of the timer queue.
 final class TimedAction: Lifetime, HeapElement, @unchecked Sendable {
   let time: DispatchTime
   let queue: any WorkQueue
   /// `nil` once it has begun or was disposed.
-  var action: (@Sendable () -> Void)?
+  @exclusivity(unchecked) var action: (@Sendable () -> Void)?
   /// Tells apart actions at the same time, which run in the order in which they were scheduled.
-  var number: UInt64 = 0
+  @exclusivity(unchecked) var number: UInt64 = 0
   /// The place in the heap; `nil` if it is not in there.
-  var place: Int?
+  @exclusivity(unchecked) var place: Int?
 
   private let timers: TimerQueue
 
