@@ -243,8 +243,29 @@ struct MiddlewareStackTests {
       log.withLock { $0.append("sent") }
       return .never()
     }
-    _ = transport.send(request, through: [ConcurrencyLimitMiddleware(1, scheduler: scheduler)]).subscribe()
+    let errors = Recorded<RequestError>()
+    _ = transport.send(request, through: [ConcurrencyLimitMiddleware(1, scheduler: scheduler)])
+      .subscribe(onError: { errors.add(RequestError(wrapping: $0)) })
     #expect(entries == [])
+    #expect(errors.all.map(\.kind) == [.timedOut])
+    #expect(errors.all.map(\.reached) == [.never])
+  }
+
+  @Test func `a deadline knows that a request never left a transport with middlewares of its own`() throws {
+    let inner = ClosureTransport { request in
+      request.context.sendGate?.gate.recordWaiting()
+      return .never()
+    }
+    let outer = ClosureTransport { [scheduler] request in
+      inner.send(request, through: [RetryMiddleware(.immediate(attempts: 3), scheduler: scheduler)])
+    }
+    let errors = Recorded<RequestError>()
+    _ = outer.send(
+      try MiddlewareHarness.request(), through: [DeadlineMiddleware(.seconds(1), scheduler: scheduler)]
+    ).subscribe(onError: { errors.add(RequestError(wrapping: $0)) })
+    scheduler.run()
+    #expect(errors.all.map(\.kind) == [.timedOut])
+    #expect(errors.all.map(\.reached) == [.never])
   }
 
   @Test func `a deadline closes no gate of a client whose first deadline does not apply`() throws {

@@ -39,8 +39,12 @@ extension HTTPTransport {
   }
 
   private func reported(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    // Where its time is over, its error is on the way.
-    if let shared = request.context.sendGate, !shared.gate.recordHandover() { return .never() }
+    if let shared = request.context.sendGate, !shared.gate.recordHandover() {
+      return .error(
+        RequestError(
+          .timedOut, "The request's time was over before it was sent: try again, or allow more time.",
+          operationName: request.operationName, reached: .never))
+    }
     request.context.entry?.recordSending()
     let onSent = request.context.onSent
     guard let observation = request.context.observation else {

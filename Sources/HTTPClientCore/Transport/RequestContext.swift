@@ -63,10 +63,10 @@ extension HTTPRequest {
 ///
 ///     unknown ──► handed over ◄──► waiting ──► sent       a transport that tracks requests
 ///                     │               └──────► cancelled
-///                     └──► untracked                      one that does not, and then another
+///                     └──► untracked                      one that does not, and then a repetition
 ///
 /// A transport that tracks this calls ``recordWaiting()`` when it gets the request and ``open()`` before the first
-/// byte; once another one may have the request, nothing is known.
+/// byte; with any other transport, nothing is known.
 package struct SendGate: ~Copyable, Sendable {
   // Not private: with testable imports in release, other modules refer to it, and would not link.
   enum State: UInt8, AtomicRepresentable {
@@ -82,18 +82,15 @@ package struct SendGate: ~Copyable, Sendable {
     _ = change { $0 == .unknown || $0 == .handedOver ? .waiting : nil }
   }
 
-  /// Records that a transport gets the request; returns false if the request must not be sent any more.
-  ///
-  /// It may not be the one that has recorded that it has it: nothing is known until this one does so, too, and nothing will
-  /// be if the last one never did.
+  /// Records that a transport gets the request, which may not be the one that has recorded that it has it: nothing is known
+  /// until this one does so, too. Returns false if the request must not be sent any more.
   package func recordHandover() -> Bool {
-    change {
-      switch $0 {
-      case .unknown, .waiting: .handedOver
-      case .handedOver: .untracked
-      case .untracked, .sent, .cancelled: nil
-      }
-    } != .cancelled
+    change { $0 == .unknown || $0 == .waiting ? .handedOver : nil } != .cancelled
+  }
+
+  /// Records that the request is sent once more: whatever the next transport says, one that said nothing may have sent it.
+  package func recordRepetition() {
+    _ = change { $0 == .handedOver ? .untracked : nil }
   }
 
   /// Whether the request may be sent; if so, it counts as sent from now on.

@@ -42,6 +42,7 @@ import Testing
     for tracks in [[true, false], [false, true], [true, false, true], [false, true, true]] {
       let gate = SendGate()
       for isTracked in tracks {
+        gate.recordRepetition()
         let isSent = gate.recordHandover()
         if isTracked { gate.recordWaiting() }
         #expect(isSent)
@@ -54,9 +55,18 @@ import Testing
   @Test func `a request that several transports have, which all track it, can be cancelled`() {
     let gate = SendGate()
     for _ in 0..<3 {
+      gate.recordRepetition()
       _ = gate.recordHandover()
       gate.recordWaiting()
     }
+    let isCancelled = gate.cancel()
+    #expect(isCancelled)
+  }
+
+  @Test func `a request that one transport hands to another, which tracks it, can be cancelled`() {
+    let gate = SendGate()
+    for _ in 0..<2 { _ = gate.recordHandover() }
+    gate.recordWaiting()
     let isCancelled = gate.cancel()
     #expect(isCancelled)
   }
