@@ -167,7 +167,7 @@ extension HTTPRequest {
     }
   }
 
-  /// The entry of a request that has entered.
+  /// The entry of a request that has entered, as one has in a run; else an empty one.
   package var entry: RequestEntry { context.entry ?? RequestEntry() }
 
   /// The request's entry, which is made if it has none: a middleware may be called without a client.
