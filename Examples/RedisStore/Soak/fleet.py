@@ -201,14 +201,12 @@ class Fleet:
         began = time.monotonic()
         wrong: list[str] = []
         while time.monotonic() - began < SETTLE_LIMIT:
+            notes = {name: last for name, (_, last) in self.state()["notes"].items()}
+            wrong = []
+            # In turn: what all ask for at once, a busy machine does not answer in the time that a request has.
             for member in self.members:
                 member.send("show")
-            notes = {name: last for name, (_, last) in self.state()["notes"].items()}
-            wrong = [
-                f"member {member.number}, {line}"
-                for member in self.members
-                for line in differences(member.wait("show", 30), notes)
-            ]
+                wrong += [f"member {member.number}, {line}" for line in differences(member.wait("show", 30), notes)]
             if not wrong:
                 return time.monotonic() - began
             time.sleep(0.1)

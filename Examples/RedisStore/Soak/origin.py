@@ -26,6 +26,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from strawberry.extensions import ParserCache, ValidationCache
 
 TOKEN_LIFETIME = 5.0
 
@@ -110,7 +111,8 @@ class Mutation:
         return Token(value=value, expires_at=end)
 
 
-schema = strawberry.Schema(Query, Mutation)
+# All members together ask faster than the same few documents are parsed again and again.
+schema = strawberry.Schema(Query, Mutation, extensions=[ParserCache(maxsize=16), ValidationCache(maxsize=16)])
 # Refusals are what is asked for here.
 logging.getLogger("strawberry.execution").setLevel(logging.CRITICAL)
 

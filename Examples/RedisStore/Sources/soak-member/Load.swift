@@ -169,30 +169,41 @@ final class Load: Sendable {
     }
   }
 
-  /// What readers and watchers of each account get: the last write of each note.
+  /// What readers and watchers of each account get: the last write of each note, or why it cannot be read. One account is
+  /// read after the other, since a request that waits behind all the others may not be answered in its time.
   func show() async -> [String: String] {
-    await withTaskGroup(of: [(String, String)].self) { group in
-      for name in Settings.accounts {
-        guard let account = open(name) else { continue }
+    var shown: [String: String] = [:]
+    for name in Settings.accounts {
+      guard let account = open(name) else { continue }
+      let read = await withTaskGroup(of: [(String, String)].self) { group in
         for note in Settings.notes {
-          group.addTask { [tally] in
-            let read = await tally.measure("read of notes", isWrite: false) {
-              try await account.notes.get(note).value.requireValue()
-            }
-            let record = await tally.measure("read of records", isWrite: false) {
+          group.addTask {
+            let read = await self.last(of: name) { try await account.notes.get(note).value.requireValue() }
+            let record = await self.last(of: name) {
               try await account.records.get(GetNote(note)).value.requireValue().note
             }
-            for shown in [read, record].compactMap({ $0 }) { tally.check(shown, of: name) }
-            return [("\(name)/\(note) read", read?.last ?? "-"), ("\(name)/\(note) record", record?.last ?? "-")]
+            return [("\(name)/\(note) read", read), ("\(name)/\(note) record", record)]
           }
         }
+        return await group.reduce(into: [:]) { $0.merge($1) { $1 } }
       }
-      var shown = await group.reduce(into: [:]) { $0.merge($1) { $1 } }
-      for name in Settings.accounts {
-        for (what, note) in open(name)?.shown ?? [:] { shown["\(name)/\(note.id) \(what) by a watcher"] = note.last }
-      }
-      return shown
+      shown.merge(read) { $1 }
+      for (what, note) in account.shown { shown["\(name)/\(note.id) \(what) by a watcher"] = note.last }
     }
+    return shown
+  }
+
+  private func last(of account: String, _ body: () async throws -> Note) async -> String {
+    let shown = await tally.measure("read in the end", isWrite: false) {
+      do {
+        let note = try await body()
+        tally.check(note, of: account)
+        return note.last
+      } catch {
+        return "\(error)"
+      }
+    }
+    return shown ?? ""
   }
 
   /// Closes all accounts, whose data stay.
