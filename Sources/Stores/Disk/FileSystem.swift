@@ -39,8 +39,8 @@ package protocol FileSystem: Sendable {
 
   func remove(_ path: String) throws
 
-  /// Creates a folder that only its owner may use, unless it exists.
-  func makeFolder(_ path: String) throws
+  /// Creates a folder that only its owner may use, unless it exists; returns whether it did.
+  func makeFolder(_ path: String) throws -> Bool
 
   /// The names in a folder.
   func names(in folder: String) throws -> [String]
@@ -128,15 +128,28 @@ extension FileSystem {
     }
   }
 
-  /// Creates a folder, and its parents if they do not exist.
+  /// Creates a folder, and its parents if they do not exist; each new one is on the device when this returns (D1).
   package func makeFolders(_ path: String) throws {
     do {
-      try makeFolder(path)
+      try makeAndSyncFolder(path)
     } catch let error as FileError where error.isNotFound {
       guard let parent = parent(of: path) else { throw error }
       try makeFolders(parent)
-      try makeFolder(path)
+      try makeAndSyncFolder(path)
     }
+  }
+
+  private func makeAndSyncFolder(_ path: String) throws {
+    guard try makeFolder(path) else { return }
+    let parent: Int32
+    do {
+      parent = try open("\(path)/..", .folder)
+    } catch let error as FileError where error.code == EACCES {
+      // One that may be entered but not read cannot be synced.
+      return
+    }
+    defer { try? close(parent) }
+    try sync(parent)
   }
 }
 

@@ -92,12 +92,13 @@ package struct SystemFileSystem: FileSystem {
 
   package func remove(_ path: String) throws { _ = try check("unlink", path) { unlink(path) } }
 
-  package func makeFolder(_ path: String) throws {
+  package func makeFolder(_ path: String) throws -> Bool {
     if mkdir(path, 0o700) == 0 {
       _ = try check("chmod", path) { chmod(path, 0o700) }
-    } else if errno != EEXIST {
-      throw error("mkdir", path)
+      return true
     }
+    if errno != EEXIST { throw error("mkdir", path) }
+    return false
   }
 
   package func names(in folder: String) throws -> [String] {

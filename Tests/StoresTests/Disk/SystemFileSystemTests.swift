@@ -11,7 +11,7 @@ struct SystemFileSystemTests {
   private let files = SystemFileSystem()
 
   init() throws {
-    try files.makeFolder(folder.url.path)
+    try files.makeFolders(folder.url.path)
   }
 
   @Test func `D1: a new file is made by this very call`() throws {
@@ -24,7 +24,7 @@ struct SystemFileSystemTests {
   @Test(.timeLimit(.minutes(1)))
   func `a pipe or a device is not read, since it may have no end`() throws {
     try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
-    try files.makeFolder(folder.path("folder"))
+    try files.makeFolders(folder.path("folder"))
     for (path, code) in [(folder.path("pipe"), ENOTSUP), ("/dev/zero", ENOTSUP), (folder.path("folder"), EISDIR)] {
       let error = #expect(throws: FileError.self) { try files.close(files.open(path, .read)) }
       #expect(error?.code == code)
@@ -38,5 +38,32 @@ struct SystemFileSystemTests {
     try #require(symlink(target, link) == 0)
     #expect(throws: FileError.self) { try files.close(files.open(link, mode)) }
     #expect(access(target, F_OK) != 0)
+  }
+
+  @Test func `D1: a new folder is on the device, with those around it`() throws {
+    let files = FaultyFileSystem()
+    let path = folder.path("a/b/c")
+    try files.makeFolders(path)
+    #expect(access(path, F_OK) == 0)
+    #expect(files.unsyncedFolders == [])
+    #expect(files.names.count { $0 == "sync" } == 3)
+    #expect(files.openCount == 0)
+  }
+
+  @Test func `D1: what cannot be synced is reported, and a folder that is there already is not synced again`() throws {
+    let files = FaultyFileSystem()
+    files.fail("sync", number: 0)
+    #expect(throws: FileError(code: EIO, call: "sync")) { try files.makeFolders(folder.path("new")) }
+    #expect(files.openCount == 0)
+    files.fail(call: nil)
+    try files.makeFolders(folder.path("new"))
+    #expect(files.names == ["makeFolder"])
+  }
+
+  @Test func `D1: a folder is made through a link to the one around it`() throws {
+    try files.makeFolders(folder.path("real"))
+    try #require(symlink(folder.path("real"), folder.path("link")) == 0)
+    try files.makeFolders(folder.path("link/new"))
+    #expect(access(folder.path("real/new"), F_OK) == 0)
   }
 }

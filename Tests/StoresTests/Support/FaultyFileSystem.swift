@@ -21,7 +21,9 @@ final class FaultyFileSystem: FileSystem {
     var failsAfterRename: (suffix: String, isLasting: Bool)?
     var openCount = 0
     var isFull = false
-    var folders: Set<Int32> = []
+    /// The paths of the folders that are open.
+    var folders: [Int32: String] = [:]
+    var unsyncedFolders: Set<String> = []
     var unsyncedRemovals: Set<String> = []
   }
 
@@ -42,6 +44,9 @@ final class FaultyFileSystem: FileSystem {
 
   /// The files whose removal no sync of a folder has followed: after a power cut, they may be there again.
   var unsyncedRemovals: Set<String> { state.value.unsyncedRemovals }
+
+  /// The new folders whose parents were not synced: after a power cut, they may not be there.
+  var unsyncedFolders: Set<String> { state.value.unsyncedFolders }
 
   /// The bytes that were read since `fail` was called.
   var bytesRead: Int { state.value.bytesRead }
@@ -124,7 +129,7 @@ final class FaultyFileSystem: FileSystem {
     let file = try real.open(path, mode)
     state.update { state in
       state.openCount += 1
-      if mode == .folder { state.folders.insert(file) }
+      if mode == .folder { state.folders[file] = path }
     }
     return file
   }
@@ -146,7 +151,11 @@ final class FaultyFileSystem: FileSystem {
   func sync(_ file: Int32) throws {
     try check("sync")
     try real.sync(file)
-    state.update { if $0.folders.contains(file) { $0.unsyncedRemovals = [] } }
+    state.update { state in
+      guard let folder = state.folders[file] else { return }
+      state.unsyncedRemovals = []
+      state.unsyncedFolders = state.unsyncedFolders.filter { folder != "\($0)/.." }
+    }
   }
 
   var lockTimeout: Duration { real.lockTimeout }
@@ -160,7 +169,7 @@ final class FaultyFileSystem: FileSystem {
     // The system closes the number, whatever else goes wrong.
     state.update { state in
       state.openCount -= 1
-      state.folders.remove(file)
+      state.folders[file] = nil
     }
     try real.close(file)
     try check("close")
@@ -198,9 +207,11 @@ final class FaultyFileSystem: FileSystem {
     state.update { _ = $0.unsyncedRemovals.insert(path) }
   }
 
-  func makeFolder(_ path: String) throws {
+  func makeFolder(_ path: String) throws -> Bool {
     try check("makeFolder")
-    try real.makeFolder(path)
+    let isNew = try real.makeFolder(path)
+    if isNew { state.update { _ = $0.unsyncedFolders.insert(path) } }
+    return isNew
   }
 
   func names(in folder: String) throws -> [String] {
