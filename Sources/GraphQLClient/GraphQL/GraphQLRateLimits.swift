@@ -8,7 +8,8 @@ extension RateLimitSignal {
   /// code `THROTTLED` (Shopify), `RATE_LIMITED` (also as `type`, GitHub's), `RATE_LIMIT_EXCEEDED` or `TOO_MANY_REQUESTS`.
   ///
   /// The time to wait is that of `Retry-After`, or the error's `extensions.retryAfter` in seconds, or what it takes
-  /// Shopify's bucket to hold the cost of the query, by `extensions.cost`; else that of the `ratelimit` fields.
+  /// Shopify's bucket to hold the cost of the query, by `extensions.cost`; else that of the `ratelimit` fields. A mutation
+  /// one of whose errors is from inside its result may have been carried out (``RequestError/reached`` is `maybe`).
   public static let graphQL = RateLimitSignal.http.or(
     RateLimitSignal {
       $0.isJSON
@@ -18,7 +19,9 @@ extension RateLimitSignal {
         let body = try? Throttled(json: response.body.bytes), body.isThrottled
       else { return nil }
       let limit = RateLimit(response.head.headers, now: now())
-      return Refusal(retryAfter: response.head.retryAfter(now: now()) ?? body.wait, limit: limit)
+      var refusal = Refusal(retryAfter: response.head.retryAfter(now: now()) ?? body.wait, limit: limit)
+      refusal.mayFollowEffects = body.mayFollowEffects
+      return refusal
     })
 }
 
@@ -30,6 +33,8 @@ extension GraphQLErrors {
 /// What a throttled response says.
 private struct Throttled: JSONDecodable {
   var isThrottled = false
+  /// Whether an error is from inside a result, which came after something was carried out.
+  var mayFollowEffects = false
   var wait: Duration?
 
   init(from json: inout JSONReader) throws(JSONError) {
@@ -37,6 +42,7 @@ private struct Throttled: JSONDecodable {
     if let data = envelope["data"], data != .null { return }
     guard let errors = envelope["errors"]?.arrayValue else { return }
     for error in errors {
+      if let path = error["path"]?.arrayValue, path.count > 1 { mayFollowEffects = true }
       guard let code = error["extensions"]?["code"]?.stringValue ?? error["type"]?.stringValue,
         GraphQLErrors.throttlingCodes.contains(code)
       else { continue }

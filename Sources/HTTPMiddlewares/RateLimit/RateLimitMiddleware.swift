@@ -182,7 +182,8 @@ private final class LimitedRequest: RequestPassage, @unchecked Sendable {
     let wait = state.withLock {
       $0.refuse(refusal.limit, retryAfter: refusal.retryAfter, to: request, at: time)
     }
-    let failure = failure(after: wait, status: response.head.status)
+    var failure = failure(after: wait, status: response.head.status)
+    if refusal.mayFollowEffects { failure.reached = .maybe }
     guard attempts < Self.attempts, request.mayBeSentAgain(after: .maybe), request.entry.mayBeRepeated,
       let delay = delay(wait), decider.budget.withdraw(for: request.origin, at: time)
     else { throw failure }
@@ -233,6 +234,9 @@ public struct RateLimitSignal: Sendable {
 
     /// What is left of its limit, if it says so.
     public var limit: RateLimit?
+
+    /// Whether the request may have been carried out before.
+    package var mayFollowEffects = false
 
     /// Makes a refusal.
     public init(retryAfter: Duration? = nil, limit: RateLimit? = nil) {

@@ -60,6 +60,18 @@ struct RateLimitTests {
     #expect(limits.limit(for: transport.requests[0]) == RateLimit())
   }
 
+  @Test(arguments: [1, 2])
+  func `R1: what is refused inside of a mutation's result may have been carried out`(depth: Int) async throws {
+    let path = ["pay", "receipt"].prefix(depth).map { #""\#($0)""# }.joined(separator: ",")
+    let body = #"{"data":null,"errors":[{"message":"m","path":[\#(path)],"extensions":{"code":"RATE_LIMITED"}}]}"#
+    let transport = ScriptedTransport(always: .json(body))
+    let client = try client(transport, middlewares: .standard())
+    let error = try #require(await ChangeThing().post(on: client).failure)
+    #expect(error.kind == .rateLimited)
+    #expect(error.reached == (depth > 1 ? .maybe : .rejected))
+    #expect(transport.requests.count == 1)
+  }
+
   @Test func `the error of a mutation names it, and says until when`() async throws {
     let transport = ScriptedTransport(always: .json(Self.shopify))
     var client = try client(transport, middlewares: .standard())
