@@ -41,27 +41,44 @@ public struct RedirectMiddleware: HTTPMiddleware {
           guard left > 0 else {
             throw refusal(of: request, redirect, "there were \(limit) redirects before it")
           }
-          var redirected = try redirected(request, by: redirect)
+          let becomesGet = request.becomesGet(by: redirect)
+          var redirected = try redirected(request, by: redirect, becomesGet: becomesGet)
           redirected.timeouts = request.timeouts.after(scheduler.now - start)
           request.context.onRedirect?()
           request.context.entry?.recordStep()
           request.context.sent?.add(redirected.url, namedBy: request)
           request.context.observation?.report(.redirected(redirect.status))
-          return follow(redirected, left: left - 1, next: next).catch { error in
+          let response = follow(redirected, left: left - 1, next: next).catch { error in
             var failure = RequestError(wrapping: error)
-            // The request had reached the server before it was redirected.
-            if failure.reached == .never { failure.reached = .maybe }
+            // The request had reached the server before it was redirected, and been carried out if its result is elsewhere.
+            if failure.reached == .never || becomesGet { failure.reached = .maybe }
             throw failure
+          }
+          guard becomesGet, !request.mayBeSentAgain(after: .maybe) else { return response }
+          return response.map { part in
+            if case .head(let head) = part { try checkIsOfResult(head, of: request) }
+            return part
           }
         }
     }
   }
 
-  private func redirected(_ request: HTTPRequest, by head: HTTPResponseHead) throws(RequestError) -> HTTPRequest {
+  /// Throws for a status that would say of a request that it was not carried out, and is about that for its result.
+  private func checkIsOfResult(_ head: HTTPResponseHead, of request: HTTPRequest) throws(RequestError) {
+    var error = RequestError(
+      .httpStatus, "The request was redirected to its result, for which the server has status \(head.status).",
+      operationName: request.operationName, status: head.status)
+    guard error.reached == .rejected else { return }
+    error.reached = .maybe
+    throw error
+  }
+
+  private func redirected(
+    _ request: HTTPRequest, by head: HTTPResponseHead, becomesGet: Bool
+  ) throws(RequestError) -> HTTPRequest {
     guard let location = head.headers.values(of: "Location").first, !location.isEmpty,
       let url = URL(string: location, relativeTo: request.url)?.absoluteURL.withoutFragment
     else { throw refusal(of: request, head, "it has no valid address") }
-    let becomesGet = head.status == 303 ? request.method != .head : head.status < 303 && request.method == .post
     var redirected: HTTPRequest
     do {
       redirected = try request.to(url, method: becomesGet ? .get : nil)
@@ -90,6 +107,13 @@ public struct RedirectMiddleware: HTTPMiddleware {
       // Its path may be one that a server has made, with a token in it.
       "The redirect of a request to '\(request.origin)' (\(head.status)) is not followed: \(reason).",
       operationName: request.operationName, status: head.status)
+  }
+}
+
+extension HTTPRequest {
+  /// Whether a redirect leads to its result, for a GET.
+  fileprivate func becomesGet(by redirect: HTTPResponseHead) -> Bool {
+    redirect.status == 303 ? method != .head : redirect.status < 303 && method == .post
   }
 }
 

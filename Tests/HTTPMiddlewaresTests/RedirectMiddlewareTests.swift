@@ -63,6 +63,37 @@ struct RedirectMiddlewareTests {
     #expect(failure?.reached == .maybe)
   }
 
+  @Test(arguments: [401, 425, 429])
+  func `R1: a request that was redirected to its result may have been carried out, whatever is said of that`(
+    status: Int
+  ) throws {
+    for redirectStatus in [302, 303, 307] {
+      let harness = MiddlewareHarness { [RedirectMiddleware(scheduler: $0)] }
+      harness.transport.expect(try redirect(redirectStatus, to: "/result"))
+      harness.transport.expect(.response(status: status))
+      let result = try harness.finish(request())
+      if redirectStatus == 307 {
+        #expect(try result.get().head.status == status)
+      } else {
+        let failure = #expect(throws: RequestError.self) { try result.get() }
+        #expect(failure?.kind == .httpStatus)
+        #expect(failure?.status == status)
+        #expect(failure?.reached == .maybe)
+      }
+    }
+  }
+
+  @Test func `R1: a refusal of a redirected request by a middleware inside does not say that it was rejected`() throws {
+    let harness = MiddlewareHarness {
+      [RedirectMiddleware(scheduler: $0), RateLimitMiddleware(scheduler: $0)]
+    }
+    harness.transport.expect(try redirect(303, to: "/result"))
+    harness.transport.always(.response(status: 429, headers: ["Retry-After": "100"]))
+    let failure = #expect(throws: RequestError.self) { try harness.finish(request()).get() }
+    #expect(failure?.kind == .rateLimited)
+    #expect(failure?.reached == .maybe)
+  }
+
   @Test func `T2: a redirect without an address is refused`() throws {
     harness.transport.always(.response(status: 301))
     #expect(throws: RequestError.self) { try harness.finish(request()).get() }
@@ -122,8 +153,14 @@ struct RedirectMiddlewareTests {
     harness.transport.always(.path(.post, "/graphql"), try redirect(303, to: "/result"))
     harness.transport.expect(.path(.get, "/result"), .response(status: 401))
     harness.transport.always(.path(.get, "/result"), .response())
-    let response = try harness.finish(MiddlewareHarness.request(isReplayable: false)).get()
-    #expect(response.head.status == (isAboveTokens ? 200 : 401))
+    let result = try harness.finish(MiddlewareHarness.request(isReplayable: false))
+    if isAboveTokens {
+      #expect(try result.get().head.status == 200)
+    } else {
+      let failure = #expect(throws: RequestError.self) { try result.get() }
+      #expect(failure?.status == 401)
+      #expect(failure?.reached == .maybe)
+    }
     let sent = harness.transport.requests.map { "\($0.method) \($0.headers["Authorization"] ?? "-")" }
     #expect(sent == ["POST Bearer t1", "GET Bearer t1"] + (isAboveTokens ? ["GET Bearer t2"] : []))
   }
