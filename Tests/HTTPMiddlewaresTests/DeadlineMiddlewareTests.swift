@@ -90,14 +90,16 @@ struct DeadlineMiddlewareTests {
   }
 
   /// The error that a reader has of a response whose body never ends, after an hour.
-  private func errorOfEndless(_ type: String, status: Int = 200, _ request: HTTPRequest, limit: Duration? = nil) throws
-    -> RequestError?
-  {
+  private func errorOfEndless(
+    _ type: String, status: Int = 200, _ request: HTTPRequest, limit: Duration? = nil, retries: Bool = false
+  ) throws -> RequestError? {
     let scheduler = TestScheduler()
     var headers = HTTPHeaders()
     try headers.set("Content-Type", to: type)
     let (subject, error) = (PublishSubject<HTTPResponsePart>(), Locked(RequestError?.none))
-    let stream = DeadlineMiddleware(limit, scheduler: scheduler).intercept(request) { _ in subject.asObservable() }
+    let middlewares: [any HTTPMiddleware] =
+      [DeadlineMiddleware(limit, scheduler: scheduler)] + (retries ? [RetryMiddleware(scheduler: scheduler)] : [])
+    let stream = ClosureTransport { _ in subject.asObservable() }.send(request, through: middlewares)
       .subscribe(onError: { failure in error.withLock { $0 = failure as? RequestError } })
     subject.onNext(.head(HTTPResponseHead(status: status, headers: headers)))
     scheduler.advance(by: .seconds(3600))
@@ -118,6 +120,7 @@ struct DeadlineMiddlewareTests {
     #expect(try errorOfEndless("image/png", request)?.kind == .timedOut)
     request.isDownload = true
     #expect(try errorOfEndless("application/json", request) == nil)
+    #expect(try errorOfEndless("application/json", request, retries: true) == nil)
     request.timeouts.total = .seconds(60)
     #expect(try errorOfEndless("image/png", request)?.kind == .timedOut)
     #expect(try errorOfEndless("text/event-stream", self.request(total: .seconds(60)))?.kind == .timedOut)

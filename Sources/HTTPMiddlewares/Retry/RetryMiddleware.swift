@@ -17,9 +17,9 @@ public import SystemBase
 /// A response that may be replaced by a better one is held back until it is complete: one with a status that is
 /// retried, and, since an attempt may fail in the middle of its body, one that is of use only as a whole. That is so if
 /// the request says so by `HTTPRequest.readsWholeResponse`, as those of an `APIClient` do; unless a request says
-/// anything, of JSON documents. All others, such as lines of JSON, are passed on as they come, and are then not
-/// retried, as is a response of more than `holdingBack` bytes, an event stream or a multipart response, whatever its
-/// status.
+/// anything, of JSON documents. All others, such as lines of JSON and what is downloaded, are passed on as they come,
+/// and are then not retried, as is a response of more than `holdingBack` bytes, an event stream or a multipart
+/// response, whatever its status.
 ///
 /// Calls back on the threads of the attempts; the scheduler times the pauses.
 public struct RetryMiddleware: HTTPMiddleware {
@@ -101,7 +101,10 @@ private final class RetriedRequest: RequestPassage, @unchecked Sendable {
   func depart() -> Departure { .unchanged }
 
   func receive(_ head: HTTPResponseHead) -> Int? {
-    if head.isReplaceable(readsWholeResponse: request.readsWholeResponse) { return decider.limit }
+    // A download may take longer than any response that is waited for.
+    if !request.isReadAsItArrives(head), head.isReplaceable(readsWholeResponse: request.readsWholeResponse) {
+      return decider.limit
+    }
     hasPassedOn = true
     return nil
   }
