@@ -462,7 +462,7 @@ extension Connection {
           try http.receiveEnd(isAuthentic: isAuthentic)
           return .more
         case .failed(let error):
-          return .failed(error)
+          return http.didFailToRead(error).map(ReadingOutcome.event) ?? .failed(error)
         }
       } catch {
         return .failed(error)

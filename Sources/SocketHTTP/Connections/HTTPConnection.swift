@@ -57,6 +57,10 @@ protocol HTTPConnection: AnyObject {
   /// Records that the peer sends nothing more; throws if that cuts an exchange off.
   func receiveEnd(isAuthentic: Bool) throws(RequestError)
 
+  /// Records that nothing more can be read. Returns what is complete all the same, if there is something: a response that is
+  /// whole counts, whether or not the rest of its request was still sent.
+  func didFailToRead(_ error: RequestError) -> ConnectionEvent?
+
   /// Records that the observer of an exchange has taken so many bytes of its body, so that the server may send more of
   /// them. Each byte of the event `parts` is recorded once, also after the exchange has ended and if its observer has gone;
   /// those of the last parts are not. Called only if several exchanges share the connection.

@@ -93,6 +93,8 @@ final class HTTP1Connection: HTTPConnection {
       outbound = Outbound()
       return .dead(error)
     }
+    // A response that is whole counts, unless the server may have taken something else for the request than was meant.
+    if isEarly, error.kind != .cannotRead { (mayReuse, isEarly) = (false, false) }
     writeError = error
     return .read
   }
@@ -138,8 +140,15 @@ final class HTTP1Connection: HTTPConnection {
   func receiveEnd(isAuthentic: Bool) throws(RequestError) {
     guard exchange != nil, parser != nil else { throw .cut("before it responded") }
     try parser?.finish()
-    guard isAuthentic else { throw .cut("without saying that the response is complete") }
+    // One whose end is known was complete before.
+    guard isAuthentic || isEarly else { throw .cut("without saying that the response is complete") }
     (mayReuse, isEarly) = (false, false)
+  }
+
+  func didFailToRead(_ error: RequestError) -> ConnectionEvent? {
+    guard isEarly, let exchange else { return nil }
+    isEarly = false
+    return .completed(complete(exchange, mayReuse: false))
   }
 
   /// Never called: reading pauses until the observer has taken everything.

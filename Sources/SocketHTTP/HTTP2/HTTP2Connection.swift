@@ -74,6 +74,8 @@ final class HTTP2Connection: HTTPConnection {
   /// When the server last sent something, and when it was asked for a sign of life since.
   @exclusivity(unchecked) private var lastSign = Instant.now
   @exclusivity(unchecked) private var pingTime: Instant?
+  /// When the server last got something to respond to while there was nothing else.
+  @exclusivity(unchecked) private var busySince = Instant.now
 
   /// How much of an upload is read ahead of what the server takes.
   private static let uploadAhead = 64 << 10
@@ -164,7 +166,7 @@ final class HTTP2Connection: HTTPConnection {
     let channel = exchange.channel
     let hasBody = channel != nil || request.upload != nil || !(request.body ?? Data()).isEmpty
     guard let stream = machine.open(head, isEnd: !hasBody) else { return false }
-    if carried.isEmpty { lastSign = now }
+    if carried.isEmpty { busySince = now }
     let upload = exchange.uploadReader(isFramed: false, whenReady: whenReady)
     carried.append(Carried(exchange: exchange, start: now, upload: upload), of: stream)
     exchange.recordActivity(at: now)
@@ -306,6 +308,11 @@ final class HTTP2Connection: HTTPConnection {
     ending = ending ?? .cut(isCut ? "before it had responded" : "while it was idle")
   }
 
+  func didFailToRead(_ error: RequestError) -> ConnectionEvent? {
+    ending = ending ?? error
+    return carried.indices.first { carried[$0].hasEnded }.map { complete(at: $0) }
+  }
+
   func didDeliver(_ count: Int, of exchange: SocketExchange) {
     guard let stream = delivered[ObjectIdentifier(exchange)] else { return }
     machine.consumed(count, on: stream)
@@ -436,12 +443,15 @@ final class HTTP2Connection: HTTPConnection {
 
   var wakeTime: Instant? {
     guard machine.peer.haveArrived else { return madeAt + times.patience }
-    let silence = isWaiting ? pingTime.map { $0 + patience } ?? lastSign + times.silence : nil
+    let silence = isWaiting ? pingTime.map { $0 + patience } ?? silenceLimit : nil
     return earlier(silence, held.isEmpty ? nil : holdTime + times.longestHold)
   }
 
   /// Whether there is something for the server to respond to, or to make room for.
   private var isWaiting: Bool { !carried.isEmpty || !crowded.isEmpty }
+
+  /// Until when it may be silent before it is asked for a sign of life.
+  private var silenceLimit: Instant { max(lastSign, busySince) + times.silence }
 
   /// How long the server has for a sign of life: what was written before the question may still be on its way.
   private var patience: Duration {
@@ -459,7 +469,7 @@ final class HTTP2Connection: HTTPConnection {
     guard isWaiting else { return }
     if let pingTime {
       if now >= pingTime + patience { throw .cut("or has gone: it gives no sign of life") }
-    } else if now >= lastSign + times.silence {
+    } else if now >= silenceLimit {
       askForSign(at: now)
     }
   }

@@ -376,10 +376,9 @@ struct HTTP2Machine: ~Copyable {
     }
     // Section 8.1: a response that is whole counts, whether or not the server wants the rest of the request.
     if streams[index].response == .ended {
-      if !streams[index].isClosed {
-        stopRequest(at: index)
-        close(at: index)
-      }
+      guard !streams[index].isClosed else { return try flood.charge() }
+      stopRequest(at: index)
+      close(at: index)
       return
     }
     remove(at: index)

@@ -79,6 +79,38 @@ import Testing
     #expect(try completion(http.next(isEmpty: true))?.mayReuse == true)
   }
 
+  enum Ending: CaseIterable { case refusesMore, reset, cutWithoutNotice }
+
+  @Test(arguments: Ending.allCases)
+  func `a whole response that came early counts, however the server ends the connection then`(ending: Ending) throws {
+    let (http, exchange) = (HTTP1Connection(), try exchange(.post, body: Data(count: 1 << 20)))
+    http.begin(exchange, whenReady: nil)
+    _ = write(http, upTo: 1_000)
+    try receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", http)
+    #expect(try http.next(isEmpty: false) == nil)
+    let error = RequestError(.connectionLost, "The connection was reset.")
+    var event: ConnectionEvent?
+    switch ending {
+    case .refusesMore: _ = http.didFailToWrite(error)
+    case .reset: event = http.didFailToRead(error)
+    case .cutWithoutNotice: try http.receiveEnd(isAuthentic: false)
+    }
+    if event == nil { event = try http.next(isEmpty: true) }
+    let whole = try #require(completion(event))
+    #expect(!whole.mayReuse)
+    #expect(whole.exchange === exchange)
+  }
+
+  @Test func `a response that was cut off by a reset is not whole`() throws {
+    let (http, exchange) = (HTTP1Connection(), try exchange(.post, body: Data(count: 1 << 20)))
+    http.begin(exchange, whenReady: nil)
+    _ = write(http, upTo: 1_000)
+    try receive("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{", http)
+    let event = http.didFailToRead(RequestError(.connectionLost, "The connection was reset."))
+    #expect(completion(event) == nil)
+    #expect(http.close().map(\.reached) == [.maybe])
+  }
+
   @Test func `a response that comes early and refuses ends the exchange, and the connection with it`() throws {
     let (http, exchange) = (HTTP1Connection(), try exchange(.post, body: Data(count: 1 << 20)))
     http.begin(exchange, whenReady: nil)

@@ -15,8 +15,8 @@ import Testing
   }
 
   /// A connection whose server has sent its settings.
-  private func connection() throws -> HTTP2Connection {
-    let connection = HTTP2Connection()
+  private func connection(_ times: HTTP2Times = HTTP2Times()) throws -> HTTP2Connection {
+    let connection = HTTP2Connection(times: times)
     try receive(HTTP2ServerFrame.settings(), on: connection)
     while try connection.next(isEmpty: true) != nil {}
     return connection
@@ -26,9 +26,48 @@ import Testing
     try bytes.withUnsafeBytes { try connection.receive($0) }
   }
 
-  /// Takes all that there is to send.
-  private func write(_ connection: HTTP2Connection) {
-    while case .taken(let count)? = connection.withNext({ .taken($0.count + $1.count) }) { connection.didWrite(count) }
+  /// Takes all that there is to send, and returns it.
+  @discardableResult
+  private func write(_ connection: HTTP2Connection) -> [UInt8] {
+    var taken: [UInt8] = []
+    let take: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome = { first, second in
+      taken += Array(first) + Array(second)
+      return .taken(first.count + second.count)
+    }
+    while case .taken(let count)? = connection.withNext(take) { connection.didWrite(count) }
+    return taken
+  }
+
+  @Test func `T10: a request that is begun is no sign of life, by which another one may follow that is not replayable`()
+    throws
+  {
+    let connection = try connection(HTTP2Times(trust: .milliseconds(20)))
+    write(connection)
+    // The connection's clock is the machine's.
+    usleep(50_000)
+    let (query, mutation) = try (exchange(), exchange(.post, body: Data("{}".utf8)))
+    for exchange in [query, mutation] { connection.begin(exchange, whenReady: nil) }
+    var written = write(connection)
+    // The head of the query, and a ping; the mutation waits for its answer.
+    #expect(HTTP2ClientFrame.take(from: &written).map(\.type).sorted() == [1, 6])
+    #expect(connection.load == 2)
+  }
+
+  @Test func `a whole response counts, though nothing can be read any more and its request is still being sent`() throws
+  {
+    let connection = try connection()
+    let early = try exchange(.post, body: Data(count: 200_000))
+    connection.begin(early, whenReady: nil)
+    write(connection)
+    try receive(HTTP2ServerFrame.head(1, isEnd: true), on: connection)
+    #expect(try outcomes(connection).isEmpty)
+    guard case .completed(let completion)? = connection.didFailToRead(RequestError(.connectionLost, "It was reset."))
+    else {
+      Issue.record("the response is complete")
+      return
+    }
+    #expect(completion.exchange === early)
+    #expect(throws: RequestError.self) { try connection.next(isEmpty: true) }
   }
 
   @Test func `what has arrived for one exchange waits for no end of what arrives for another`() throws {

@@ -32,6 +32,15 @@ import Testing
     #expect(driver.failure?.code == .compressionError)
   }
 
+  /// Section 10.5.
+  @Test func `resets of a stream whose response its observer has yet to take are counted, too`() {
+    let driver = HTTP2Driver()
+    driver.open()
+    driver.receive(HTTP2ServerFrame.head(1) + HTTP2ServerFrame.data(1, "x", isEnd: true))
+    for _ in 0..<10_000 where driver.failure == nil { driver.receive(HTTP2ServerFrame.reset(1, 8)) }
+    #expect(driver.failure?.code == .enhanceYourCalm)
+  }
+
   /// Section 6.5.3.
   @Test func `settings are acknowledged`() {
     let driver = HTTP2Driver(settings: nil)

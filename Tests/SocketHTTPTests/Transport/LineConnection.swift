@@ -128,6 +128,8 @@ final class LineConnection: HTTPConnection {
 
   func receiveEnd(isAuthentic: Bool) throws(RequestError) { throw .cut("between two lines") }
 
+  func didFailToRead(_ error: RequestError) -> ConnectionEvent? { nil }
+
   func didDeliver(_ count: Int, of exchange: SocketExchange) {
     if let number = numbers[ObjectIdentifier(exchange)] { tell("taken\(number)/\(count)") }
   }
