@@ -8,6 +8,10 @@ public import Streams
 /// total, so nested deadlines can only shorten it. Placed outermost, it covers all attempts together; inside a
 /// ``RetryMiddleware``, each attempt. A limit, and a total that was set, hold to the end of any response, the default
 /// total as `HTTPTimeouts.total` says, and not for an upload. The error comes on the scheduler.
+///
+/// The error's `reached` is `never` if nothing was sent, and nothing will be. A `SocketTransport` that the client or
+/// `send(_:through:)` was given knows that of a request that waits for a connection; any other transport, also one around
+/// that, may have sent what it has.
 public struct DeadlineMiddleware: HTTPMiddleware {
   package final class Decider: Sendable {
     let limit: Duration?
@@ -75,7 +79,7 @@ private final class TimedRequest: RequestPassage, @unchecked Sendable {
       isUnchanged = !isShorter
     } else {
       isUnchanged = false
-      sent = SendGate.Shared()
+      sent = SendGate.Shared(inside: request.context.sendGate)
       // A deadline inside makes one of its own: this one is for all that is sent.
       _ = sent.claim()
       request.context.sendGate = sent
@@ -94,7 +98,7 @@ private final class TimedRequest: RequestPassage, @unchecked Sendable {
   func leave() { timer?.dispose() }
 
   /// The time is over.
-  func pass() -> RequestError? { isLifted ? nil : error(isUnsent: sent.gate.cancel()) }
+  func pass() -> RequestError? { isLifted ? nil : error(isUnsent: sent.cancel()) }
 
   func error(isUnsent: Bool) -> RequestError {
     .deadlinePassed(

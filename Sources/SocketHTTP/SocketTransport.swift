@@ -34,7 +34,7 @@ import SystemBase
 /// - In a child of `fork`, requests fail with `forkedProcess` if any transport had run in the parent.
 ///
 /// When nothing refers to the transport any more, it closes its connections and ends its thread.
-public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownNotifying {
+public final class SocketTransport: HTTPTransport, SendTracking, WebSocketTransport, ShutdownNotifying {
   private let configuration: Configuration
   private let files: FileAccess
   let engine: SocketEngine

@@ -122,9 +122,8 @@ struct MiddlewareRunFaultTests {
 
   @Test func `a deadline of all attempts knows that one was sent, though an earlier one was not`() throws {
     let sends = Counter()
-    let transport = ClosureTransport { request in
-      request.context.sendGate?.gate.recordWaiting()
-      if sends.next() > 1 { #expect(request.context.sendGate?.gate.open() == true) }
+    let transport = TrackingTransport { request in
+      if sends.next() > 1 { #expect(request.context.sendGate?.recordHandover() == true) }
       return .never()
     }
     let error = Locked<RequestError?>(nil)

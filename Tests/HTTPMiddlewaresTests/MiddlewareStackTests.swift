@@ -86,6 +86,41 @@ struct MiddlewareStackTests {
     #expect(kinds.all == [.cancelled])
   }
 
+  /// Sends a request of its own in the place of each that it gets.
+  private struct Rewriter: HTTPMiddleware {
+    func intercept(
+      _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    ) -> Observable<HTTPResponsePart> {
+      do {
+        return next(try HTTPRequest(method: request.method, url: request.url, body: request.body))
+      } catch {
+        return .error(error)
+      }
+    }
+  }
+
+  @Test func `S2: a request that a middleware has made goes out for the account of the one that it got`() throws {
+    let tokens = InMemoryTokenProvider(AccessToken("of a", account: "a")) { _ in .never() }
+    let first = PublishSubject<HTTPResponsePart>()
+    let transport = ClosureTransport { [log] request in
+      log.withLock { $0.append(request.headers["Authorization"] ?? "-") }
+      return first.asObservable()
+    }
+    let middlewares: [any HTTPMiddleware] = [
+      ConcurrencyLimitMiddleware(1, scheduler: scheduler), Rewriter(), AuthMiddleware(tokens, scheduler: scheduler),
+    ]
+    let kinds = Recorded<RequestError.Kind>()
+    for name in ["1", "2"] {
+      _ = transport.send(try MiddlewareHarness.request(name), through: middlewares)
+        .subscribe(onError: { kinds.add(RequestError(wrapping: $0).kind) })
+    }
+    tokens.setToken(AccessToken("of b", account: "b"))
+    first.onCompleted()
+    scheduler.advance(by: .seconds(1))
+    #expect(entries == ["Bearer of a"])
+    #expect(kinds.all == [.cancelled])
+  }
+
   @Test func `S1: an account that looks like another one is another one`() throws {
     let tokens = InMemoryTokenProvider(AccessToken("of one", account: "ren\u{e9}")) { _ in .never() }
     let first = PublishSubject<HTTPResponsePart>()
@@ -208,62 +243,107 @@ struct MiddlewareStackTests {
     #expect(!entries.contains("overloaded"))
   }
 
-  @Test(arguments: [1, 2])
-  func `a deadline does not say that a request never left which another transport has sent`(tracked: Int) throws {
-    let transport = ClosureTransport { [log] request in
-      let number = log.withLock { log in
-        log.append("sent")
-        return log.count
-      }
-      if number == tracked { request.context.sendGate?.gate.recordWaiting() }
-      return number == 1 ? .error(RequestError(.cannotConnect, "…")) : .never()
-    }
+  /// How a request that never ends fails at a deadline of a second.
+  private func failure(
+    of transport: some HTTPTransport, through inside: [any HTTPMiddleware] = []
+  ) throws -> [RequestError] {
     let errors = Recorded<RequestError>()
     _ = transport.send(
-      try MiddlewareHarness.request(),
-      through: [
-        DeadlineMiddleware(.seconds(1), scheduler: scheduler),
-        RetryMiddleware(.immediate(attempts: 3), scheduler: scheduler),
-      ]
+      try MiddlewareHarness.request(), through: [DeadlineMiddleware(.seconds(1), scheduler: scheduler)] + inside
     ).subscribe(onError: { errors.add(RequestError(wrapping: $0)) })
     scheduler.run()
-    #expect(entries == ["sent", "sent"])
-    #expect(errors.all.map(\.kind) == [.timedOut])
-    #expect(errors.all.map(\.reached) == [.maybe])
+    return errors.all
   }
 
-  @Test func `a request whose deadline has closed the gate is handed to no transport`() throws {
+  /// A transport of a library that no one here knows, which sends what it gets.
+  private func unknown(_ response: Observable<HTTPResponsePart>) -> ClosureTransport {
+    ClosureTransport { [log] request in
+      do { try request.checkFraming() } catch { return .error(error) }
+      log.withLock { $0.append("sent") }
+      return response
+    }
+  }
+
+  /// Sends by another transport what fails.
+  private struct Fallback: HTTPMiddleware {
+    let other: any HTTPTransport
+
+    func intercept(
+      _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    ) -> Observable<HTTPResponsePart> {
+      next(request).catch { _ in other.send(request) }
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `R1: a deadline does not say that a request never left which one of two transports has sent`(
+    tracksFirst: Bool
+  ) throws {
+    let tracking = TrackingTransport { _ in
+      tracksFirst ? .error(RequestError(.cannotConnect, "There is no server.")) : .never()
+    }
+    let other = unknown(tracksFirst ? .never() : .error(RequestError(.connectionLost, "It was cut.")))
+    let both = ClosureTransport { request in
+      tracksFirst
+        ? tracking.send(request).catch { _ in other.send(request) }
+        : other.send(request).catch { _ in tracking.send(request) }
+    }
+    let errors = try failure(of: both)
+    #expect(entries == ["sent"])
+    #expect(errors.map(\.kind) == [.timedOut])
+    #expect(errors.map(\.reached) == [.maybe])
+  }
+
+  @Test func `R1: a deadline knows what a middleware has sent by another transport`() throws {
+    let tracking = TrackingTransport { _ in .error(RequestError(.cannotConnect, "There is no server.")) }
+    let errors = try failure(of: tracking, through: [Fallback(other: unknown(.never()))])
+    #expect(entries == ["sent"])
+    #expect(errors.map(\.reached) == [.maybe])
+  }
+
+  @Test func `a deadline knows that a request never left, however often it was handed over`() throws {
+    let tracking = TrackingTransport { [log] _ in
+      let count = log.withLock { log in
+        log.append("waits for a connection")
+        return log.count
+      }
+      return count == 1 ? .error(RequestError(.cannotConnect, "There is no server.")) : .never()
+    }
+    let errors = try failure(
+      of: tracking, through: [RetryMiddleware(.immediate(attempts: 3), scheduler: scheduler)])
+    #expect(entries.count == 2)
+    #expect(errors.map(\.kind) == [.timedOut])
+    #expect(errors.map(\.reached) == [.never])
+  }
+
+  @Test func `a deadline knows that a request never left the line in which it waited`() throws {
+    let limit = ConcurrencyLimitMiddleware(1, scheduler: scheduler)
+    let (transport, first) = (unknown(.never()), Recorded<HTTPResponsePart>())
+    let subscription = transport.send(try MiddlewareHarness.request(), through: [limit])
+      .subscribe(onNext: { first.add($0) })
+    defer { subscription.dispose() }
+    let errors = try failure(of: transport, through: [limit])
+    #expect(entries == ["sent"])
+    #expect(errors.map(\.reached) == [.never])
+  }
+
+  @Test(arguments: [true, false])
+  func `a request whose deadline has closed the gate is handed to no transport`(isTracked: Bool) throws {
     var request = try MiddlewareHarness.request()
     let gate = SendGate.Shared()
     request.context.sendGate = gate
-    gate.gate.recordWaiting()
-    let isCancelled = gate.gate.cancel()
+    let isCancelled = gate.cancel()
     #expect(isCancelled)
-    let transport = ClosureTransport { [log] _ in
+    let respond: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { [log] _ in
       log.withLock { $0.append("sent") }
       return .never()
     }
+    let transport: any HTTPTransport =
+      if isTracked { TrackingTransport(respond: respond) } else { ClosureTransport(respond: respond) }
     let errors = Recorded<RequestError>()
     _ = transport.send(request, through: [ConcurrencyLimitMiddleware(1, scheduler: scheduler)])
       .subscribe(onError: { errors.add(RequestError(wrapping: $0)) })
     #expect(entries == [])
-    #expect(errors.all.map(\.kind) == [.timedOut])
-    #expect(errors.all.map(\.reached) == [.never])
-  }
-
-  @Test func `a deadline knows that a request never left a transport with middlewares of its own`() throws {
-    let inner = ClosureTransport { request in
-      request.context.sendGate?.gate.recordWaiting()
-      return .never()
-    }
-    let outer = ClosureTransport { [scheduler] request in
-      inner.send(request, through: [RetryMiddleware(.immediate(attempts: 3), scheduler: scheduler)])
-    }
-    let errors = Recorded<RequestError>()
-    _ = outer.send(
-      try MiddlewareHarness.request(), through: [DeadlineMiddleware(.seconds(1), scheduler: scheduler)]
-    ).subscribe(onError: { errors.add(RequestError(wrapping: $0)) })
-    scheduler.run()
     #expect(errors.all.map(\.kind) == [.timedOut])
     #expect(errors.all.map(\.reached) == [.never])
   }
@@ -273,10 +353,7 @@ struct MiddlewareStackTests {
     let gate = SendGate.Shared()
     request.context.sendGate = gate
     request.timeouts.total = nil
-    let transport = ClosureTransport { request in
-      request.context.sendGate?.gate.recordWaiting()
-      return .never()
-    }
+    let transport = TrackingTransport { _ in .never() }
     let errors = Recorded<RequestError>()
     _ = transport.send(
       request,
@@ -286,8 +363,7 @@ struct MiddlewareStackTests {
     ).subscribe(onError: { errors.add(RequestError(wrapping: $0)) })
     scheduler.run()
     #expect(errors.all.map(\.reached) == [.never])
-    gate.gate.recordWaiting()
-    let isOpen = gate.gate.open()
+    let isOpen = gate.recordHandover()
     #expect(isOpen)
   }
 }

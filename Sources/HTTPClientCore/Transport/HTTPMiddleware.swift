@@ -39,11 +39,8 @@ extension HTTPTransport {
   }
 
   private func reported(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    if let shared = request.context.sendGate, !shared.gate.recordHandover() {
-      return .error(
-        RequestError(
-          .timedOut, "The request's time was over before it was sent: try again, or allow more time.",
-          operationName: request.operationName, reached: .never))
+    if request.context.sendGate != nil {
+      do { try request.recordHandover(isTracked: self is any SendTracking) } catch { return .error(error) }
     }
     request.context.entry?.recordSending()
     let onSent = request.context.onSent
@@ -179,7 +176,14 @@ private final class MiddlewareWay: HandlerMaker {
   /// Sends what a link has passed on. What is inside is made where a request gets there: a cache may have the response
   /// before.
   private func sendOn(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    MiddlewareWay(request, through: stack, from: index + 1, and: innermost, to: transport, recorder).send()
+    MiddlewareWay(entered(request), through: stack, from: index + 1, and: innermost, to: transport, recorder).send()
+  }
+
+  /// What a middleware passes on. A request that it has made itself is for the account of the one in whose place it goes
+  /// out, and is secret, counted and followed like that one.
+  private func entered(_ request: consuming HTTPRequest) -> HTTPRequest {
+    if request.context.entry == nil { request.context = self.request.context }
+    return request
   }
 
   private func send(
@@ -187,7 +191,7 @@ private final class MiddlewareWay: HandlerMaker {
   ) -> Observable<HTTPResponsePart> {
     guard index < innermost.count else { return exchange(request, isSubscribed: isSubscribed) }
     return innermost[index].intercept(request) { [self] in
-      send($0, innermost: index + 1, isSubscribed: isSubscribed)
+      send(entered($0), innermost: index + 1, isSubscribed: isSubscribed)
     }
   }
 

@@ -8,7 +8,8 @@ public protocol HTTPTransport: Sendable {
   /// Returns a cold stream that sends the request once for each subscriber, and emits one head and then the pieces of
   /// the body.
   ///
-  /// - It calls ``HTTPRequest/checkFraming(sendsUploads:)`` first: only the transport may set the headers that frame the message.
+  /// - It calls ``HTTPRequest/checkFraming(sendsUploads:)`` first, for each subscriber: only the transport may set the headers
+  ///   that frame the message, and a deadline has to know that the request is sent.
   /// - It completes when the whole response has arrived, whatever its status. It does not follow redirects.
   /// - It fails with a ``RequestError``, including when a deadline of `request.timeouts` passes.
   /// - It calls back on a queue of its own, and does not read the next piece before `onNext` has returned. After

@@ -299,7 +299,6 @@ package final class MiddlewareRun: SourceHandler, @unchecked Sendable {
       leave(passages.withLock { exchange(&$0.leaving, with: []) })
       return replacement.request.take(1).flatMap { [self] request in
         if let request {
-          request.context.sendGate?.gate.recordRepetition()
           return depart(request, from: index + 1, at: Place(run: self, interruption: interruption, number: number))
         }
         guard let response, replacement.isWhole else { return .error(Self.cutOff(response)) }

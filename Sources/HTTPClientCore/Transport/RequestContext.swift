@@ -58,68 +58,65 @@ extension HTTPRequest {
   }
 }
 
+extension HTTPRequest {
+  /// Records that a transport is about to send the request, for a middleware that asks; one that tracks it records that
+  /// itself. Throws if the time of the request is over: then it must not be sent any more.
+  package func recordHandover(isTracked: Bool = false) throws(RequestError) {
+    guard let gate = context.sendGate, !gate.recordHandover(isTracked: isTracked) else { return }
+    throw RequestError(
+      .timedOut, "The request's time was over before it was sent: try again, or allow more time.",
+      operationName: operationName, reached: .never)
+  }
+}
+
+/// A transport that opens the gate of each request before its first byte, see ``SendGate``.
+package protocol SendTracking: HTTPTransport {}
+
 /// Whether any byte of a request may have left this machine. A request that has not left can safely be sent later, even
 /// one that is not idempotent.
 ///
-///     unknown ──► handed over ◄──► waiting ──► sent       a transport that tracks requests
-///                     │               └──────► cancelled
-///                     └──► untracked                      one that does not, and then a repetition
-///
-/// A transport that tracks this calls ``recordWaiting()`` when it gets the request and ``open()`` before the first
-/// byte; with any other transport, nothing is known.
+/// A transport that is ``SendTracking`` opens it before the first byte. Any other one may send the request as soon as it has
+/// it, or hand it to others, so the gate is opened before that.
 package struct SendGate: ~Copyable, Sendable {
   // Not private: with testable imports in release, other modules refer to it, and would not link.
-  enum State: UInt8, AtomicRepresentable {
-    case unknown, handedOver, waiting, untracked, sent, cancelled
-  }
+  enum State: UInt8, AtomicRepresentable { case unsent, sent, cancelled }
 
-  private let state = Atomic(State.unknown)
+  private let state = Atomic(State.unsent)
 
   package init() {}
 
-  /// Records that a transport has the request, and will call ``open()`` before the first byte.
-  package func recordWaiting() {
-    _ = change { $0 == .unknown || $0 == .handedOver ? .waiting : nil }
-  }
-
-  /// Records that a transport gets the request, which may not be the one that has recorded that it has it: nothing is known
-  /// until this one does so, too. Returns false if the request must not be sent any more.
-  package func recordHandover() -> Bool {
-    change { $0 == .unknown || $0 == .waiting ? .handedOver : nil } != .cancelled
-  }
-
-  /// Records that the request is sent once more: whatever the next transport says, one that said nothing may have sent it.
-  package func recordRepetition() {
-    _ = change { $0 == .handedOver ? .untracked : nil }
+  /// Records that a transport gets the request. Returns false if it must not be sent any more.
+  package func recordHandover(isTracked: Bool) -> Bool {
+    isTracked ? state.load(ordering: .acquiring) != .cancelled : open()
   }
 
   /// Whether the request may be sent; if so, it counts as sent from now on.
-  package func open() -> Bool {
-    change { $0 == .cancelled ? nil : .sent } != .cancelled
-  }
+  package func open() -> Bool { settle(.sent) == .sent }
 
   /// Prevents the request from being sent; returns false if it may have been sent already.
-  package func cancel() -> Bool {
-    change { $0 == .waiting ? .cancelled : nil } == .cancelled
+  package func cancel() -> Bool { settle(.cancelled) == .cancelled }
+
+  /// Changes the state for good, unless that was done before; returns the one that it is in then.
+  private func settle(_ new: State) -> State {
+    let (isChanged, old) = state.compareExchange(expected: .unsent, desired: new, ordering: .acquiringAndReleasing)
+    return isChanged ? new : old
   }
 
-  /// Changes the state to the one that a closure gives for it, if it gives one; returns the state that it is in then.
-  private func change(_ next: (State) -> State?) -> State {
-    var old = state.load(ordering: .acquiring)
-    while let new = next(old), new != old {
-      let result = state.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing)
-      if result.exchanged { return new }
-      old = result.original
-    }
-    return old
-  }
-
-  /// A gate that a request carries, for one middleware that asks.
+  /// A gate that a request carries, for one middleware that asks. What opens it opens those of others further out, too.
   package final class Shared: Sendable {
-    package let gate = SendGate()
+    private let gate = SendGate()
+    private let outer: Shared?
     private let isClaimed = Atomic(false)
 
-    package init() {}
+    package init(inside outer: Shared? = nil) { self.outer = outer }
+
+    /// Records that a transport gets the request. Returns false if it must not be sent any more.
+    package func recordHandover(isTracked: Bool = false) -> Bool {
+      gate.recordHandover(isTracked: isTracked) && outer?.recordHandover(isTracked: isTracked) ?? true
+    }
+
+    /// Prevents the request from being sent; returns false if it may have been sent already.
+    package func cancel() -> Bool { gate.cancel() }
 
     /// Claims the gate: returns true for the first caller.
     package func claim() -> Bool { !isClaimed.exchange(true, ordering: .acquiringAndReleasing) }

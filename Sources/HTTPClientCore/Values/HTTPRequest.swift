@@ -281,8 +281,15 @@ extension HTTPRequest {
   /// transport may do that: request smuggling relies on disagreement about where a body ends (RFC 9112, section 11.2).
   ///
   /// Throws it for an ``upload``, too, unless the transport sends uploads, which it says by `sendsUploads`; and for one
-  /// beside a body.
+  /// beside a body. Throws `timedOut` if the time of the request is over, so that nobody waits for its response; else it
+  /// counts as sent from now on, for those who have to know whether it may have reached a server.
   public func checkFraming(sendsUploads: Bool = false) throws(RequestError) {
+    try checkFields(sendsUploads: sendsUploads)
+    try recordHandover()
+  }
+
+  /// What ``checkFraming(sendsUploads:)`` checks, for a transport that tracks what it sends.
+  package func checkFields(sendsUploads: Bool) throws(RequestError) {
     if upload != nil {
       guard sendsUploads else {
         throw RequestError(

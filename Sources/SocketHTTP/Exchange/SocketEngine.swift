@@ -227,10 +227,7 @@ final class SocketEngine: Sendable {
     _ loop: EventLoop
   ) {
     if let error {
-      let now = Instant.now
-      release(exchange, from: connection, at: now, until: idleUntil(nil, connection, from: now)) {
-        exchange.fail(error)
-      }
+      refuse(exchange, on: connection, error)
     } else if !exchange.request.isReplayable, !connection.isShared, connection.isUsed,
       leased + .nanoseconds(idleTimeUnlessReplayable) < .now
     {
@@ -241,8 +238,18 @@ final class SocketEngine: Sendable {
     }
   }
 
+  /// Fails an exchange of which nothing was sent on the connection that it has.
+  private func refuse(_ exchange: SocketExchange, on connection: Connection, _ error: RequestError) {
+    let now = Instant.now
+    release(exchange, from: connection, at: now, until: idleUntil(nil, connection, from: now)) { exchange.fail(error) }
+  }
+
   func send(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
     guard exchange.openSendGate() else { return cancel(exchange) }
+    // A deadline outside of the transport has stopped the exchange, unless others wait for its response, too.
+    do throws(RequestError) { try exchange.request.recordHandover() } catch {
+      return loop.submit { [self] in refuse(exchange, on: connection, error) }
+    }
     switch connection.start(exchange, on: loop) {
     case .sent: break
     case .blocked, .more: loop.submit { connection.flush() }

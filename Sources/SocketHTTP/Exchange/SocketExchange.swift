@@ -65,8 +65,6 @@ final class SocketExchange: @unchecked Sendable {
     decoding = ResponseDecoding(request, undecodable: undecodable)
     progress = request.onProgress.map { ProgressReport($0, totalToSend: request.bodyCount) }
     if request.mayOutlastTotal { hasOutlastedTotal.store(true, ordering: .relaxed) }
-    sendGate.recordWaiting()
-    request.context.sendGate?.gate.recordWaiting()
     self.request = request  // last, so that it is moved instead of copied
   }
 
@@ -136,8 +134,9 @@ final class SocketExchange: @unchecked Sendable {
     return error
   }
 
-  /// Whether the request may be sent; to be called before its first byte. False if a deadline has passed first.
-  func openSendGate() -> Bool { sendGate.open() && request.context.sendGate?.gate.open() ?? true }
+  /// Whether the request may be sent; to be called before its first byte. False if one of its deadlines has passed first,
+  /// which fails it.
+  func openSendGate() -> Bool { sendGate.open() }
 
   /// Records that there is a connection, or that the server has accepted or sent something.
   func recordActivity(at instant: Instant = .now) {

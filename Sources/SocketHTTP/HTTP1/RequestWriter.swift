@@ -73,7 +73,7 @@ extension HTTPRequest {
   /// Throws `invalidRequest` if it cannot be written, in any version of HTTP: if its headers frame the message, or name two
   /// hosts.
   func checkWritable() throws(RequestError) {
-    try checkFraming(sendsUploads: true)
+    try checkFields(sendsUploads: true)
     if let host = headers.firstIndex(of: "Host", from: 0), headers.firstIndex(of: "Host", from: host + 1) != nil {
       throw RequestError(.invalidRequest, "The request has more than one header 'Host'.")
     }

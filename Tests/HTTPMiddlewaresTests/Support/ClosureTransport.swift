@@ -7,3 +7,10 @@ struct ClosureTransport: HTTPTransport {
 
   func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { respond(request) }
 }
+
+/// One that tracks what it sends: it has sent a request once the closure has opened its gate.
+struct TrackingTransport: HTTPTransport, SendTracking {
+  let respond: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+
+  func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { respond(request) }
+}

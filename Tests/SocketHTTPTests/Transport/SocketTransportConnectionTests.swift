@@ -184,6 +184,31 @@ import TransportConformance
     try await first.wait(for: "the first answer", within: .seconds(5))
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `T6: a request whose response others wait for, too, ends though a deadline of one of them has closed its gate`()
+    async throws
+  {
+    let (held, ended) = (Latch(), Monitor<[RequestError]>([]))
+    let server = try ScriptedServer([.forever([.readRequest, .wait(for: held), .send(RawResponse(body: "{}"))])])
+    let transport = transport { $0.maximumConnectionsPerOrigin = 1 }
+    let first = Task { try await transport.response(to: .to(server)) }
+    try await server.waitForRequests(1)
+    var request = try HTTPRequest.to(server)
+    let gate = SendGate.Shared()
+    request.context.sendGate = gate
+    let subscription = transport.send(request).subscribe(
+      onError: { error in ended.update { $0.append(RequestError(wrapping: error)) } })
+    defer { subscription.dispose() }
+    #expect(gate.cancel())
+    held.open()
+    _ = try await first.value
+    let errors = try await ended.wait(for: "an error") { !$0.isEmpty }
+    #expect(errors.map(\.kind) == [.timedOut])
+    #expect(errors.map(\.reached) == [.never])
+    #expect(try await transport.response(to: .to(server)).head.status == 200)
+    #expect(server.requests.count == 2)
+  }
+
   @Test func `callbacks never come on the loop's thread`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let names = Monitor<[String]>([])
