@@ -26,7 +26,8 @@ extension Outbox {
   /// not used does not look.
   /// What was queued, was being added or being sent comes to nothing: it fails with ``OutboxError/signedOut``.
   ///
-  /// Throws ``FileError`` if some entries cannot be removed; the others are removed then, and another call tries again.
+  /// Throws ``FileError`` if some entries cannot be removed; the others are removed then. Another call tries again, and so
+  /// does who opens an outbox of the folder next: none sends them.
   /// To continue later, do not call this, but ``close()``: what waits is in the folder.
   public func signOut() async throws {
     let waiters = cancel(leavingRemains: true)

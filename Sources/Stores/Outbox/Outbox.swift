@@ -108,7 +108,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   let clock: StoreClock
   let scheduler: any Scheduler
 
-  /// Opens the outbox of a partition, and creates its folder if it does not exist.
+  /// Opens the outbox of a partition, and creates its folder if it does not exist. If a sign-out has left entries, it
+  /// removes them first.
   /// - Parameters:
   ///   - folder: The folder of the partitions; it should contain nothing else.
   ///   - partition: Identifies the account.
@@ -123,7 +124,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///     with a total deadline does: everything behind it waits. A GraphQL document should have one mutation: of
   ///     several, some may have been carried out when another is refused for its token, and the entry is sent again.
   /// - Throws: ``OutboxError/alreadyOpen`` if another outbox of the folder and partition is open in this process; or
-  ///   ``FileError`` if the folder cannot be created or read.
+  ///   ``FileError`` if the folder cannot be created or read, or what a sign-out has left cannot be removed.
   public convenience init(
     folder: URL, partition: String, lockTimeout: Duration = .seconds(60), clock: StoreClock = .system,
     scheduler: some Scheduler = ConcurrentScheduler(), isIdempotent: @escaping @Sendable (Mutation) -> Bool,
