@@ -23,6 +23,7 @@ final class FaultyFileSystem: FileSystem {
     var isFull = false
     var folders: Set<Int32> = []
     var unsyncedRemovals: Set<String> = []
+    var firstName: String?
   }
 
   private let real: SystemFileSystem
@@ -78,6 +79,9 @@ final class FaultyFileSystem: FileSystem {
   func failReading(ofFilesEndingWith suffix: String?, code: Int32 = EIO) {
     state.update { $0.unreadable = suffix.map { ($0, code) } }
   }
+
+  /// Lists this name before the others of a folder.
+  func listFirst(_ name: String) { state.update { $0.firstName = name } }
 
   /// Does something once, when a call is about to fail.
   func onFault(_ action: @escaping @Sendable () -> Void) { state.update { $0.onFault = action } }
@@ -205,6 +209,7 @@ final class FaultyFileSystem: FileSystem {
 
   func names(in folder: String) throws -> [String] {
     try check("names")
-    return try real.names(in: folder)
+    let (names, first) = (try real.names(in: folder), state.value.firstName)
+    return names.filter { $0 == first } + names.filter { $0 != first }
   }
 }
