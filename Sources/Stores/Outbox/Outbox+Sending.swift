@@ -8,6 +8,8 @@ extension Outbox {
   /// Adds a submitted mutation, and sends it; runs on the queue.
   func add(_ mutation: Mutation, id: String, _ subscribedAt: ContinuousClock.Instant) {
     do {
+      // Another outbox of the folder may be open, which would not hear of it.
+      if state.withLock({ $0.acceptsNothing }) { throw OutboxError.closed }
       let entry = try folder.append(mutation, id: id, now: clock.now, requestedAt: subscribedAt)
       note(entry)
       endArrival(of: entry)
