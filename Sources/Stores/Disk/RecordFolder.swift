@@ -404,9 +404,10 @@ final class RecordFolder: Sendable {
   }
 
   /// Removes all files but the lock, and those that name generations: of these, too, all but one if `except` is given.
+  /// The refusal is removed last: as long as a record is left, it stays hidden.
   private func empty(except kept: String? = nil) throws {
     var failure: (any Error)?
-    for name in try fileSystem.names(in: path) where name != "lock" && name != kept {
+    for name in try fileSystem.names(in: path) where !["lock", Self.refusal, kept].contains(name) {
       if kept == nil, Generation(name) != nil || Generation(unfinishedName: name) != nil { continue }
       do {
         try remove(file: name)
@@ -416,6 +417,7 @@ final class RecordFolder: Sendable {
       }
     }
     if let failure { throw failure }
+    try remove(file: Self.refusal)
     state.withLock { state in
       state.index = State().index
       (state.isRefused, state.isOfOtherVersion) = (false, false)

@@ -12,14 +12,14 @@ final class RecordFile: RecordStorage {
   private static let refusal = "refused"
   /// The file that says that everything is being removed.
   private static let removal = "removing"
-  /// How many bytes it may have.
-  private static var limit: Int { RecordCache.responseLimit }
 
   private struct State {
     /// The file that is locked; `nil` once this is closed.
     var lock: Int32?
     /// The file, to be added to; `nil` if it has to be replaced: there is none, or its end is damaged.
     var file: Int32?
+    /// How many bytes it has.
+    var size = 0
     /// Whether the server has refused the account.
     var isRefused = false
     var isSignedOut = false
@@ -30,14 +30,19 @@ final class RecordFile: RecordStorage {
   private let path: String
   private let prefix: [UInt8]
   private let fileSystem: any FileSystem
+  private let limit: Int
   private let state = Locked(State())
 
   /// Opens the file of a partition, and reads nothing of it.
-  init(_ folder: URL, partition: String, fileSystem: some FileSystem) throws {
+  /// - Parameter limit: How many bytes it may have: what is longer is not read.
+  init(
+    _ folder: URL, partition: String, fileSystem: some FileSystem, limit: Int = RecordCache.responseLimit
+  ) throws {
     path = Partition.folder(of: partition, in: folder).path
     let name = Array(partition.utf8)
     prefix = withUnsafeBytes(of: UInt32(truncatingIfNeeded: name.count).littleEndian) { Array($0) } + name
     self.fileSystem = fileSystem
+    self.limit = limit
     try fileSystem.makeFolders(path)
     let lock = try takeLock()
     do {
@@ -82,8 +87,10 @@ final class RecordFile: RecordStorage {
     // Other processes add nothing.
     if let position { return RecordTail(last: position) }
     return try state.withLockUnchecked { state in
-      guard state.lock != nil, let bytes = try fileSystem.contents(of: file, limit: Self.limit) else {
-        return RecordTail(last: nil)
+      guard state.lock != nil else { return RecordTail(last: nil) }
+      guard let bytes = try fileSystem.contents(of: file, limit: limit) else {
+        // There is none, or it is too long.
+        return RecordTail(last: nil, lostBytes: try fileSize())
       }
       var (offset, entries) = (0, [RecordEntry]())
       while let (entry, length) = entry(in: bytes[offset...], after: entries.last?.position) {
@@ -98,7 +105,16 @@ final class RecordFile: RecordStorage {
           : RecordTail(last: nil, lostBytes: bytes.count)
       }
       state.file = try fileSystem.open(file, .append)
+      state.size = bytes.count
       return RecordTail(last: last, entries: entries)
+    }
+  }
+
+  private func fileSize() throws -> Int {
+    do {
+      return try fileSystem.status(at: file).size
+    } catch let error as FileError where error.isNotFound {
+      return 0
     }
   }
 
@@ -135,12 +151,17 @@ final class RecordFile: RecordStorage {
 
   // MARK: Writing
 
+  /// Throws ``DiskCacheError/tooLarge(size:limit:)`` before anything is written if the file would become longer than is read.
   func append(_ entry: RecordEntry, after position: RecordPosition) throws -> Bool {
     try state.withLockUnchecked { state in
       guard let file = state.file else { throw StoreError.closed }
+      let bytes = record(entry)
+      let size = state.size + bytes.count
+      guard size <= limit else { throw DiskCacheError.tooLarge(size: size, limit: limit) }
       do {
-        try fileSystem.writeAll(record(entry), to: file)
+        try fileSystem.writeAll(bytes, to: file)
         try fileSystem.sync(file)
+        state.size = size
       } catch {
         // Its end is unknown now.
         closeFile(&state)
@@ -154,7 +175,7 @@ final class RecordFile: RecordStorage {
     try state.withLockUnchecked { state in
       guard state.lock != nil else { throw StoreError.closed }
       let bytes = record(entry)
-      guard bytes.count <= Self.limit else { throw DiskCacheError.tooLarge(size: bytes.count, limit: Self.limit) }
+      guard bytes.count <= limit else { throw DiskCacheError.tooLarge(size: bytes.count, limit: limit) }
       closeFile(&state)
       try withFolder { folder in
         try fileSystem.replace(Self.name, in: folder, at: path, with: bytes)
@@ -165,6 +186,7 @@ final class RecordFile: RecordStorage {
         state.isRemoving = false
       }
       state.file = try fileSystem.open(file, .append)
+      state.size = bytes.count
       return true
     }
   }

@@ -365,6 +365,8 @@ final class RecordJournal: Sendable {
         return true
       } catch {
         state.mustReplace = true
+        // It would be too long with what has changed: all that there is takes its place.
+        if all == nil, error is DiskCacheError { return false }
         throw error
       }
     }

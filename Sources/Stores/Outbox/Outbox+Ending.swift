@@ -5,7 +5,8 @@ import SystemBase
 extension Outbox {
   /// Stops sending, and keeps what waits for the next outbox of the folder, which can be opened when this returns:
   /// after the attempt in progress, if there is one, has ended. ``changes`` completes, and submitters whose mutation
-  /// was not sent get ``OutboxError/queued(because:)``. At the end of a process, no call is needed.
+  /// was not sent get ``OutboxError/queued(because:)``. What is submitted later is not kept: it fails with
+  /// ``OutboxError/closed``. At the end of a process, no call is needed.
   public func close() async {
     let timer = state.withLock { state in
       state.isClosed = true
@@ -13,7 +14,7 @@ extension Outbox {
     }
     timer?.dispose()
     // After what was submitted before.
-    await onQueue {}
+    await onQueue { self.state.withLock { $0.acceptsNothing = true } }
     _ = await state.withLock { $0.turn }?.value
     publisher.end()
     place?.close()
@@ -26,7 +27,8 @@ extension Outbox {
   /// not used does not look.
   /// What was queued, was being added or being sent comes to nothing: it fails with ``OutboxError/signedOut``.
   ///
-  /// Throws ``FileError`` if some entries cannot be removed; the others are removed then, and another call tries again.
+  /// Throws ``FileError`` if some entries cannot be removed; the others are removed then. Another call tries again, and so
+  /// does who opens an outbox of the folder next: none sends them.
   /// To continue later, do not call this, but ``close()``: what waits is in the folder.
   public func signOut() async throws {
     let waiters = cancel(leavingRemains: true)

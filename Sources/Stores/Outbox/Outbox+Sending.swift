@@ -8,6 +8,8 @@ extension Outbox {
   /// Adds a submitted mutation, and sends it; runs on the queue.
   func add(_ mutation: Mutation, id: String, _ subscribedAt: ContinuousClock.Instant) {
     do {
+      // Another outbox of the folder may be open, which would not hear of it.
+      if state.withLock({ $0.acceptsNothing }) { throw OutboxError.closed }
       let entry = try folder.append(mutation, id: id, now: clock.now, requestedAt: subscribedAt)
       note(entry)
       endArrival(of: entry)
@@ -111,12 +113,18 @@ extension Outbox {
     return isBlocked && urgency == .ifBlocked ? nil : reason
   }
 
-  /// Makes the next attempt after the pause by itself, if something waits.
+  /// Makes the next attempt after the pause by itself, if something waits: also what was queued again behind the place
+  /// where the turn was.
   private func scheduleNextAttempt(after failure: (any Error)?) {
     let (now, isOver) = (uptime, self.isOver)
     let (old, delay) = state.withLock { state -> (OutboxPause, Duration?) in
       let old = state.pause
-      guard let failure, !isOver else { return (old, nil) }
+      if isOver { return (old, nil) }
+      guard let failure else {
+        // What arrives, or has come since the turn began, has a turn of its own.
+        let waits = state.coming.isEmpty && state.known.waiting.contains { !state.arriving.contains($0.id) }
+        return (old, waits ? state.pause.remaining(now: now) ?? Self.firstDelay : nil)
+      }
       if state.pause.remaining(now: now) == nil {
         state.pause.begin(attempts: 0, because: RequestError(wrapping: failure), holdsBack: false, now: now)
       }

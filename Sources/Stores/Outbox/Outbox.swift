@@ -62,6 +62,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     var lastNumber: UInt64 = 0
     /// Whether nothing more is sent.
     var isClosed = false
+    /// Whether what is submitted is refused: it is closed, and all that was submitted before is on disk.
+    var acceptsNothing = false
     /// Whether a sign-out has not removed everything yet.
     var hasRemains = false
     /// The listing of the folder that the known entries are from; `nil` if all files have to be looked at.
@@ -108,7 +110,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   let clock: StoreClock
   let scheduler: any Scheduler
 
-  /// Opens the outbox of a partition, and creates its folder if it does not exist.
+  /// Opens the outbox of a partition, and creates its folder if it does not exist. If a sign-out has left entries, it
+  /// removes them first.
   /// - Parameters:
   ///   - folder: The folder of the partitions; it should contain nothing else.
   ///   - partition: Identifies the account.
@@ -123,7 +126,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///     with a total deadline does: everything behind it waits. A GraphQL document should have one mutation: of
   ///     several, some may have been carried out when another is refused for its token, and the entry is sent again.
   /// - Throws: ``OutboxError/alreadyOpen`` if another outbox of the folder and partition is open in this process; or
-  ///   ``FileError`` if the folder cannot be created or read.
+  ///   ``FileError`` if the folder cannot be created or read, or what a sign-out has left cannot be removed.
   public convenience init(
     folder: URL, partition: String, lockTimeout: Duration = .seconds(60), clock: StoreClock = .system,
     scheduler: some Scheduler = ConcurrentScheduler(), isIdempotent: @escaping @Sendable (Mutation) -> Bool,
@@ -226,8 +229,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// It fails with ``OutboxError/queued(because:)`` if the mutation will be sent later, because an attempt to send it,
   /// or one before it, has failed. If the mutation would be set aside, it fails with the server's error, and the
   /// mutation is removed. A mutation is not sent if it cannot be written (``FileError`` or
-  /// ``OutboxError/tooLarge(size:limit:)``) or read back (``OutboxError/unreadable(_:)``). Disposing does not withdraw
-  /// the mutation; it only means that the response is not awaited.
+  /// ``OutboxError/tooLarge(size:limit:)``) or read back (``OutboxError/unreadable(_:)``), or if the outbox is closed
+  /// (``OutboxError/closed``). Disposing does not withdraw the mutation; it only means that the response is not awaited.
   ///
   /// Subscribing does not block: the mutation is written on the outbox's own queue, in the order of subscription. If
   /// another process does not give the folder's lock back, those that waited for it fail together after ten seconds.

@@ -30,6 +30,9 @@ public enum OutboxError: Error, Hashable, Sendable {
   /// The outbox's account was signed out.
   case signedOut
 
+  /// The outbox was closed before the mutation was submitted, which was not queued, and is not sent.
+  case closed
+
   /// Another outbox of the folder and partition is open in this process: of two, each would take what the other sends
   /// for another process's.
   case alreadyOpen
@@ -47,6 +50,7 @@ extension OutboxError: CustomStringConvertible {
     case .tooLarge(let size, let limit): "The change takes \(size) bytes, more than the \(limit) that are kept."
     case .busy: "Another process is sending what waits: try again, or with a longer lockTimeout."
     case .signedOut: "The outbox's account was signed out."
+    case .closed: "The outbox is closed: the change was not kept."
     case .alreadyOpen:
       "An outbox of this folder and partition is open in this process: use that one, or close it first."
     }

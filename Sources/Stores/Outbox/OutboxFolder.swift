@@ -28,6 +28,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     /// Which sign-out was the last one when this was opened.
     var generation: [UInt8]?
     var isSignedOut = false
+    /// The generation that a sign-out by this process begins, once there is one.
+    var next: [UInt8]?
     /// The last time that the lock was waited for in vain.
     var lockFailure: (error: FileError, at: ContinuousClock.Instant)?
     /// When discarded entries were last forgotten.
@@ -45,6 +47,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   private let entryLimit: Int
   private let state = Locked(State())
 
+  /// Opens the folder, and finishes a sign-out that was begun before, and not finished.
   /// - Parameters:
   ///   - entryLimit: The greatest size of a new entry's file, in bytes.
   ///   - uptime: The time by a clock that only goes forward.
@@ -60,6 +63,11 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try locked(evenSignedOut: true) { folder, changedAt in
       defer { stamp(folder, after: changedAt) }
       try fileSystem.removeTemporaryFiles(in: path)
+      let begun = UnfinishedSignOuts.generation(of: path)
+      if let next = try begun ?? unfinishedGeneration() {
+        try finishSignOut(next, folder)
+        if let begun { UnfinishedSignOuts.end(begun, of: path) }
+      }
       try forgetDiscarded(uptime)
       let generation = try generation()
       state.withLock { $0.generation = generation }
@@ -166,38 +174,53 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   }
 
   /// Removes all entries, also those of other versions, and accepts no more, here or in another process that has opened
-  /// the folder before. All removals are tried before the first error is thrown.
+  /// the folder before. All removals are tried before the first error is thrown; then another call finishes this, or who
+  /// opens the folder next, also in another process if this one ends meanwhile.
   func signOut() throws {
-    state.withLock { state in
-      state.isSignedOut = true
+    let next = state.withLock { state in
+      let next = state.next ?? Array(UUID().uuidString.utf8)
+      (state.isSignedOut, state.next) = (true, next)
       state.forgetListing()
+      return next
     }
+    UnfinishedSignOuts.begin(next, of: path)
     do {
       try locked(evenSignedOut: true) { folder, changedAt in
         defer { stamp(folder, after: changedAt) }
-        let generation = Array(UUID().uuidString.utf8)
-        let mark = { [path, fileSystem] in
-          try fileSystem.replace(Self.generationFile, in: folder, at: path, with: generation)
-        }
-        // First, so that no process finds an entry gone without knowing why. There may be no room for it yet.
-        let isMarked = (try? mark()) != nil
-        let spared = ["lock", "sending", Self.generationFile]
-        let names = try fileSystem.names(in: path).filter { !spared.contains($0) }
-        var steps = names.map { name in Result { try remove(file: name) } }
-        if !isMarked { steps.append(Result { try mark() }) }
-        for step in steps + [Result { try fileSystem.sync(folder) }] { try step.get() }
+        // Who has opened the folder since may have finished it: then the entries that are there are new.
+        if (try? generation()) == next { return try fileSystem.sync(folder) }
+        try finishSignOut(next, folder)
       }
     } catch let error as FileError where error.isNotFound {
       // Somebody has removed the folder, with everything in it.
     }
+    UnfinishedSignOuts.end(next, of: path)
   }
 
-  /// Throws ``OutboxError/signedOut`` if the account was signed out, here or in another process.
+  /// Removes everything, then begins a generation.
+  private func finishSignOut(_ next: [UInt8], _ folder: Int32) throws {
+    let mark = { [path, fileSystem] in
+      try fileSystem.replace(Self.unfinishedFile, in: folder, at: path, with: next)
+    }
+    // First, so that no process finds an entry gone without knowing why, or takes what is left for what is to be sent.
+    // There may be no room for it yet.
+    let isMarked = (try? mark()) != nil
+    let spared = ["lock", "sending", Self.generationFile, Self.unfinishedFile]
+    let names = try fileSystem.names(in: path).filter { !spared.contains($0) }
+    var steps = names.map { name in Result { try remove(file: name) } }
+    if !isMarked, (try? unfinishedGeneration()) != next { steps.append(Result { try mark() }) }
+    for step in steps + [Result { try fileSystem.sync(folder) }] { try step.get() }
+    try fileSystem.rename("\(path)/\(Self.unfinishedFile)", to: "\(path)/\(Self.generationFile)")
+    try fileSystem.sync(folder)
+  }
+
+  /// Throws ``OutboxError/signedOut`` if the account was signed out, here or in another process, even if that is not
+  /// finished.
   func checkSignOut() throws {
     let (isSignedOut, known) = state.withLock { ($0.isSignedOut, $0.generation) }
     if isSignedOut { throw OutboxError.signedOut }
-    // If somebody has removed the folder, there is none.
-    guard let found = try generation(), found != known else { return }
+    // The unfinished one first, which becomes the other. If somebody has removed the folder, there is none.
+    guard let found = try unfinishedGeneration() ?? generation(), found != known else { return }
     state.withLock { $0.isSignedOut = true }
     throw OutboxError.signedOut
   }
@@ -212,10 +235,18 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     return false
   }
 
+  /// The file with the name of the last sign-out.
   private static var generationFile: String { "generation" }
+
+  /// The file with that of one that has not removed everything yet, and then gets the other's name.
+  private static var unfinishedFile: String { "signing-out" }
 
   private func generation() throws -> [UInt8]? {
     try fileSystem.contents(of: "\(path)/\(Self.generationFile)", limit: 64)
+  }
+
+  private func unfinishedGeneration() throws -> [UInt8]? {
+    try fileSystem.contents(of: "\(path)/\(Self.unfinishedFile)", limit: 64)
   }
 
   /// The names of all entries, oldest first.
@@ -385,6 +416,20 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
       state.withLock { $0.lockFailure = (error, .now) }
       throw error
     }
+  }
+}
+
+/// The generations of the sign-outs that this process has begun and not finished, by the folder's path: it may have been
+/// unable to write that.
+private enum UnfinishedSignOuts {
+  private static let generations = Locked<[String: [UInt8]]>([:])
+
+  static func generation(of path: String) -> [UInt8]? { generations.withLock { $0[path] } }
+
+  static func begin(_ generation: [UInt8], of path: String) { generations.withLock { $0[path] = generation } }
+
+  static func end(_ generation: [UInt8], of path: String) {
+    generations.withLock { if $0[path] == generation { $0[path] = nil } }
   }
 }
 

@@ -164,6 +164,40 @@ import Testing
     }
   }
 
+  @Test func `A3, S1: a removal of everything that was cut off anywhere leaves the refusal as long as a record`() throws
+  {
+    for call in 0... {
+      let (folder, files) = (TemporaryFolder(), FaultyFileSystem())
+      let cache = try DiskCache<String, String>(folder: folder.url, coder: .json, fileSystem: files)
+      for key in ["k", "l"] { try cache.write(stored, for: key) }
+      try cache.setRefused(true)
+      files.listFirst("refused")
+      files.fail(call: call, isLasting: true)
+      let isFinished = (try? cache.removeAll()) != nil
+      let next = try DiskCache<String, String>(folder: folder.url, coder: .json, fileSystem: SystemFileSystem())
+      #expect(try next.isRefused || next.keys().isEmpty, "call \(call)")
+      if isFinished {
+        #expect(!next.isRefused)
+        #expect(call > 5)
+        break
+      }
+    }
+  }
+
+  @Test func `A3, S1: a record that cannot be removed stays hidden after a refusal`() throws {
+    let files = FaultyFileSystem()
+    let cache = try cache(files)
+    try cache.write(stored, for: "k")
+    try cache.setRefused(true)
+    files.listFirst("refused")
+    files.keepFiles(endingWith: ".r1")
+    #expect(throws: FileError.self) { try cache.removeAll() }
+    #expect(try self.cache().isRefused)
+    files.keepFiles(endingWith: nil)
+    try cache.removeAll()
+    #expect(try !self.cache().isRefused)
+  }
+
   @Test func `D7: a read of another version's record waits for no lock, and the next write empties the folder`() throws
   {
     let files = SystemFileSystem()

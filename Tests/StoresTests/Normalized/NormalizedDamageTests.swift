@@ -88,6 +88,41 @@ import Testing
     _ = world
   }
 
+  @Test func `N8: a journal that would become too long to be read is replaced in time`() async throws {
+    func open() throws -> RecordFile {
+      try RecordFile(folder.url, partition: "account", fileSystem: SystemFileSystem(), limit: 4_000)
+    }
+    let errors = Mutable(0)
+    let world = try NormalizedWorld(sharing: open()) { $0.onStorageError = { _ in errors.update { $0 += 1 } } }
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    var longest = 0
+    for number in 0..<100 {
+      try world.store.update(GetIssue("1")) { $0.issue?.title = "title \(number)" }
+      longest = max(longest, try bytes().count)
+    }
+    await world.store.close()
+    #expect(errors.value == 0)
+    #expect(2_000...4_000 ~= longest)
+    #expect(try NormalizedWorld(sharing: open()).store.peek(GetIssue("1"))?.value?.description == "1 title 99 OPEN")
+  }
+
+  @Test func `N9: a file that is too long to be read is reported as lost, and replaced`() async throws {
+    let count = try await entries().bytes.count
+    func open(limit: Int) throws -> RecordFile {
+      try RecordFile(folder.url, partition: "account", fileSystem: SystemFileSystem(), limit: limit)
+    }
+    let errors = Mutable<[NormalizedStorageError]>([])
+    let world = try NormalizedWorld(sharing: open(limit: count - 1)) {
+      $0.onStorageError = { error in errors.update { $0 += [error].compactMap { $0 as? NormalizedStorageError } } }
+    }
+    #expect(world.store.peek(GetIssue("1"))?.value == nil)
+    #expect(errors.value == [.damaged(lostBytes: count)])
+    try await world.request(GetIssue("1"), issue("1", "c"))
+    await world.store.close()
+    let next = try NormalizedWorld(sharing: open(limit: count))
+    #expect(next.store.peek(GetIssue("1"))?.value?.description == "1 c OPEN")
+  }
+
   @Test func `bytes with a right checksum that are no records leave nothing, and end nothing`() throws {
     var random = SplitMix(seed: 7)
     for _ in 0..<3_000 {

@@ -168,6 +168,40 @@ import Testing
     #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
   }
 
+  @Test func `D8, A2: what a failed sign-out has left is sent by no outbox that is opened later`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    server.set(.isAway)
+    for mutation in ["a", "b", "c"] { _ = await outbox.outcome(mutation) }
+    await outbox.lastTurn()
+    files.fail("remove", number: 1)
+    await #expect(throws: FileError.self) { try await outbox.signOut() }
+    #expect(folder.files.filter { $0.hasSuffix(".e1") }.count == 1)
+    let next = try folder.outbox(server)
+    #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
+    _ = await next.outcome("d")
+    // As who got the failure does: what is there now is not what it was to remove.
+    try await outbox.signOut()
+    server.set(.answers)
+    #expect(await next.flush().sent.map(\.mutation) == ["d"])
+    #expect(server.received == ["d"])
+  }
+
+  @Test func `D8, A2: a sign-out for which nothing could be written is finished by the next outbox of the process`()
+    async throws
+  {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    server.set(.isAway)
+    _ = await outbox.outcome("a")
+    await outbox.lastTurn()
+    files.fail(call: 0, isLasting: true)
+    await #expect(throws: FileError.self) { try await outbox.signOut() }
+    server.set(.answers)
+    try await folder.outbox(server).flush()
+    #expect(server.received == [])
+  }
+
   @Test func `an outbox makes a removed folder again, but not after a sign-out`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)

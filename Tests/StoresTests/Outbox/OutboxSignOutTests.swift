@@ -113,6 +113,52 @@ import Testing
     }
   }
 
+  @Test func `D8, A2: a sign-out that was cut off anywhere is finished by the next process, or has not begun`()
+    async throws
+  {
+    var hasBegun = false
+    for call in 0... {
+      let (folder, server, files) = (TemporaryFolder(), OutboxServer(), FaultyFileSystem())
+      let outbox = try folder.outbox(server, fileSystem: files)
+      server.set(.isAway)
+      for mutation in ["a", "b", "c"] { _ = await outbox.outcome(mutation) }
+      await outbox.lastTurn()
+      files.fail(call: call, isLasting: true)
+      let isFinished = (try? outbox.folder.signOut()) != nil
+      server.set(.answers)
+      // Elsewhere, where this process knows of no sign-out.
+      let copy = try folder.copy()
+      await (try copy.outbox(server)).flush()
+      withExtendedLifetime(copy) {}
+      if call > 0, server.received == [] { hasBegun = true }
+      #expect(server.received == (hasBegun ? [] : ["a", "b", "c"]), "call \(call)")
+      if isFinished {
+        #expect(call > 10)
+        break
+      }
+    }
+  }
+
+  @Test func `A2: an open outbox sends and adds nothing while a sign-out in another process is unfinished`()
+    async throws
+  {
+    let files = FaultyFileSystem()
+    let (outbox, other) = (try folder.outbox(server, fileSystem: files), try folder.outbox(server))
+    server.set(.isAway)
+    for mutation in ["a", "b"] { _ = await other.outcome(mutation) }
+    await other.lastTurn()
+    files.keepFiles(endingWith: ".e1")
+    await #expect(throws: FileError.self) { try await outbox.signOut() }
+    server.set(.answers)
+    #expect(await other.flush().error as? OutboxError == .signedOut)
+    #expect(await other.outcome("c") == signedOut)
+    #expect(server.received == [])
+    #expect(entryFiles.count == 2)
+    files.keepFiles(endingWith: nil)
+    try await outbox.signOut()
+    #expect(entryFiles == [])
+  }
+
   @Test func `a folder that was removed and made again is no sign-out`() async throws {
     server.set(.isAway)
     try await folder.outbox(server).signOut()

@@ -88,4 +88,37 @@ import Testing
     await outbox.lastTurn()
     #expect(server.received == ["a", "a"])
   }
+
+  @Test func `an entry that is queued again while a later one is being sent is sent in two seconds`() async throws {
+    let others = try folder.outboxFolder()
+    let refused = try others.append("a", id: "a", now: .now())
+    try others.update(refused.name) { entry in
+      entry.refusal = "No."
+      return true
+    }
+    let outbox = try Outbox<String, String>(
+      folder: folder.url, partition: "account", lockTimeout: .seconds(60), clock: .scheduler(scheduler),
+      scheduler: scheduler, fileSystem: SystemFileSystem(), isIdempotent: { _ in true },
+      send: { [attempts, gate] mutation, _ in
+        .create { observer in
+          attempts.update { $0 += 1 }
+          gate.whenOpen {
+            observer.onNext("did \(mutation)")
+            observer.onCompleted()
+          }
+          return Disposables.create()
+        }
+      })
+    let submission = Recorder(outbox.submit("b"))
+    try await attempts.wait { $0 == 1 }
+    #expect(try outbox.retry(id: "a"))
+    gate.open()
+    await outbox.lastTurn()
+    #expect(submission.take() == ["did b"])
+    #expect(attempts.value == 1)
+    scheduler.advance(by: .seconds(2))
+    await outbox.lastTurn()
+    #expect(attempts.value == 2)
+    #expect(try outbox.contents() == [])
+  }
 }

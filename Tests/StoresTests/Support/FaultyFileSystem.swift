@@ -25,6 +25,7 @@ final class FaultyFileSystem: FileSystem {
     var folders: [Int32: String] = [:]
     var unsyncedFolders: Set<String> = []
     var unsyncedRemovals: Set<String> = []
+    var firstName: String?
   }
 
   private let real: SystemFileSystem
@@ -83,6 +84,9 @@ final class FaultyFileSystem: FileSystem {
   func failReading(ofFilesEndingWith suffix: String?, code: Int32 = EIO) {
     state.update { $0.unreadable = suffix.map { ($0, code) } }
   }
+
+  /// Lists this name before the others of a folder.
+  func listFirst(_ name: String) { state.update { $0.firstName = name } }
 
   /// Does something once, when a call is about to fail.
   func onFault(_ action: @escaping @Sendable () -> Void) { state.update { $0.onFault = action } }
@@ -216,6 +220,7 @@ final class FaultyFileSystem: FileSystem {
 
   func names(in folder: String) throws -> [String] {
     try check("names")
-    return try real.names(in: folder)
+    let (names, first) = (try real.names(in: folder), state.value.firstName)
+    return names.filter { $0 == first } + names.filter { $0 != first }
   }
 }
