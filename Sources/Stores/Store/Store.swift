@@ -148,6 +148,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
     case .answer(let waiter, let result): waiter.completion(result)
     case .complete(let completion, let error): completion(error)
+    case .answering(let effect): carryOut(effect)
     case .start(let key, let fetch): start(key, fetch)
     case .cancel(let fetch): fetch.subscription.dispose()
     case .refetchLater(let key, let pause):
@@ -253,7 +254,7 @@ final class Steps<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 extension StoreState.Effect {
   fileprivate var mayStall: Bool {
     switch self {
-    case .deliver, .answer: true
+    case .deliver, .answer, .answering: true
     case .complete, .start, .cancel, .refetchLater, .sweepLater: false
     case .finish, .share, .shareRemoval, .shareRefusal, .endOtherStores: false
     }

@@ -14,6 +14,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     indirect case answer(Fetch<Key, Value>.Waiter, Result<KeyState<Key, Value>, any Error>)
     /// Report that a write is done, or why it is not.
     case complete(WriteCompletion, (any Error)?)
+    /// Carry out an effect whose completion gives readers their result: they may stall.
+    indirect case answering(Effect)
     case start(Key, Fetch<Key, Value>)
     case cancel(Fetch<Key, Value>)
     /// Make a request for the watchers of a key after a while, since those before were overtaken by what was pushed.
@@ -273,18 +275,18 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   mutating func store(
     _ work: StorageQueue<Key, Value>.Work, isAsynchronous: Bool = false, completion: WriteCompletion? = nil
   ) {
-    var isAwaited = !writesBehind
-    if work.isOfAll { isAwaited = true }
-    if !isAwaited, let completion { effects.append(.complete(completion, nil)) }
-    let completion = isAwaited ? completion : nil
+    let isAwaited = !writesBehind || work.isOfAll
+    let awaited = isAwaited ? completion : nil
     switch storage {
-    case .memory: if let completion { effects.append(.complete(completion, nil)) }
+    case .memory: if let awaited { effects.append(.complete(awaited, nil)) }
     case .queue(let queue):
       let (job, released) = queue.enqueue(work)
       discard(released)
-      effects.append(.finish(job, !isAwaited ? .later : isAsynchronous ? .elsewhere : .here, completion))
-    case .shared(let shared): share(work, shared, completion)
+      effects.append(.finish(job, !isAwaited ? .later : isAsynchronous ? .elsewhere : .here, awaited))
+    case .shared(let shared): share(work, shared, awaited)
     }
+    // After the work is begun: it may call a reader, which may stall.
+    if !isAwaited, let completion { effects.append(.complete(completion, nil)) }
   }
 
   /// Enqueues work for an asynchronous source of truth. What is not a value gets its version here.
