@@ -25,11 +25,12 @@ extension SharedQueue {
       return (state.removal != nil && state.runningCount == 0, state.flushesIfIdle())
     }
     if isRemovalDue { beginRemoval() }
-    for flush in flushes { flush() }
+    for flush in flushes { flush.end() }
   }
 
   /// Ends the work of a key, and takes the next. What has failed waits again, below what has come meanwhile.
   private func end(_ key: Key, _ failure: (any Error)?) -> Work? {
+    let now = scheduler.now
     let (old, settled, isFirstFailure, next) = state.withLock {
       state -> (Job?, [@Sendable () -> Void], Bool, Work?) in
       guard var line = state.lines[key], let job = exchange(&line.running, with: nil) else {
@@ -39,10 +40,12 @@ extension SharedQueue {
       if failure == nil {
         state.failures = 0
         state.suspicions.remove(key)
+        state.renewFlushes(after: job.number, now: now)
       } else if state.removal == nil, state.lines.count <= Self.limit {
         var failed = job
         (failed.waiters, failed.isOutstanding) = ([], true)
-        line.waiting = line.waiting.map { Job($0.work, after: failed, waiters: $0.waiters) } ?? failed
+        line.waiting =
+          line.waiting.map { Job($0.work, after: failed, waiters: $0.waiters, number: $0.number) } ?? failed
       } else if state.removal == nil {
         state.suspicions.insert(key)
       }
@@ -75,12 +78,14 @@ extension SharedQueue {
         try await truth.removeAll(version: version)
       }
     } catch { failure = error }
+    let now = scheduler.now
     let (waiters, isFirstFailure, hasNext) = state.withLock { state -> ([Waiter], Bool, Bool) in
       let isFirst = failure != nil && state.removal?.isOutstanding == false
       let waiters = state.removal?.waiters ?? []
       if failure == nil {
         state.failures = 0
         state.suspicions = Suspects()
+        state.renewFlushes(after: 0, now: now)
         state.removal = exchange(&state.nextRemoval, with: nil)
       } else if let next = exchange(&state.nextRemoval, with: nil) {
         state.removal = next
@@ -99,7 +104,7 @@ extension SharedQueue {
     call(waiters, failure)
     if hasNext { return beginRemoval() }
     if failure == nil { beginAll() }
-    let (flushes, late) = state.withLock { state -> ([@Sendable () -> Void], [Waiter]) in
+    let (flushes, late) = state.withLock { state -> ([Flush], [Waiter]) in
       // What waits behind a removal that has failed is outstanding, too.
       var late: [Waiter] = []
       if state.removal != nil {
@@ -111,7 +116,7 @@ extension SharedQueue {
       return (state.flushesIfIdle(), late)
     }
     call(late, failure)
-    for flush in flushes { flush() }
+    for flush in flushes { flush.end() }
   }
 
   /// Cancels what takes longer than the limit, and completes it for those who wait; but waits for its end nonetheless:
@@ -131,7 +136,7 @@ extension SharedQueue {
           setStuck(&state)
           return state.flushesIfIdle()
         }
-        for flush in flushes ?? [] { flush() }
+        for flush in flushes ?? [] { flush.end() }
       }
       timers.insert(giveUp)
     }

@@ -224,7 +224,8 @@ extension Store {
 
   /// Returns when all earlier writes are in the source of truth, or have failed. A change that an asynchronous source
   /// of truth does not end, although it was cancelled at its ``AsyncSourceOfTruth/timeLimit``, counts as failed after
-  /// twice that time, and so do those of its key that wait behind it.
+  /// twice that time, and so do those of its key that wait behind it. However much there is to write, this
+  /// does not wait when the source has taken none of it for twice that time.
   /// - Returns: ``StoreError/unwritten(count:)`` if the source of truth has not got everything; `nil` if it has. What
   ///   is missing is tried again while the process lives, and lost when it ends.
   @discardableResult
