@@ -41,7 +41,7 @@ extension SharedQueue {
         state.failures = 0
         state.suspicions.remove(key)
         state.renewFlushes(after: job.number, now: now)
-      } else if state.removal == nil, state.lines.count <= Self.limit {
+      } else if state.removal == nil, !state.isEnded, state.lines.count <= Self.limit {
         var failed = job
         (failed.waiters, failed.isOutstanding) = ([], true)
         line.waiting =
@@ -56,7 +56,7 @@ extension SharedQueue {
       return (job, settled, failure != nil && !job.isOutstanding, line.running?.work)
     }
     if let failure {
-      if isFirstFailure { onError(failure) }
+      if isFirstFailure, !failure.isSignedOut { onError(failure) }
       tryAgainLater()
     }
     call(old?.waiters ?? [], failure)
@@ -89,6 +89,8 @@ extension SharedQueue {
         state.removal = exchange(&state.nextRemoval, with: nil)
       } else if let next = exchange(&state.nextRemoval, with: nil) {
         state.removal = next
+      } else if state.isEnded {
+        state.removal = nil
       } else {
         state.removal?.isRunning = false
         state.removal?.isStuck = false
@@ -162,10 +164,11 @@ extension SharedQueue {
     var work = work
     // Each round ends with a greater version than the source had, so a second one is rare.
     for _ in 0..<8 {
+      if isEnded { throw StoreError.signedOut }
       guard case .superseded(let version) = try await attempt(work, key) else { return }
       if case .write(_, let isResponse, let invalidation) = work, isResponse || !isNew {
         // The invalidation came after the value, and concerns what the source has instead.
-        if let invalidation { _ = try await truth.invalidate(key, version: invalidation) }
+        if let invalidation, !isEnded { _ = try await truth.invalidate(key, version: invalidation) }
         break
       }
       let onNotice = state.withLock { $0.onNotice }
@@ -174,6 +177,8 @@ extension SharedQueue {
     }
     _ = state.withLock { $0.onNotice }?(key, .superseded(work.version))
   }
+
+  private var isEnded: Bool { state.withLock { $0.isEnded } }
 
   private func attempt(_ work: Work, _ key: Key) async throws -> SourceWriteResult {
     switch work {
@@ -186,7 +191,7 @@ extension SharedQueue {
   /// Tries what has failed again after a pause, which grows while nothing succeeds.
   private func tryAgainLater() {
     let delay = state.withLock { state -> Duration? in
-      if state.timer != nil { return nil }
+      if state.timer != nil || state.isEnded { return nil }
       state.failures += 1
       return backoff.delay(after: state.failures)
     }

@@ -33,6 +33,9 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var failures = 0
     var timer: (any Disposable)?
     var flushes: [Flush] = []
+    /// Whether another store has signed the account out: nothing is begun any more.
+    var isEnded = false
+    var onSignOut: (@Sendable () -> SharedAccount.Ended?)?
     var onNotice: (@Sendable (Key, Notice) -> EntryVersion?)?
     /// The number of the last one who waits, job or attempt.
     var lastNumber: UInt64 = 0
@@ -124,6 +127,7 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let onError: @Sendable (any Error) -> Void
   let state = Locked(State())
   private let busyAction = Locked<(@Sendable () -> Void)?>(nil)
+  private let registration = DisposeBag()
 
   /// - Parameter scheduler: Measures how long the source takes.
   init(
@@ -134,6 +138,9 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     account = .of(truth.identity)
     self.scheduler = scheduler
     self.onError = onError
+    // Here, not by the store: what was begun when that is released goes on.
+    account.onSignOut(of: self) { [weak self] in self?.endSignedOut() ?? SharedAccount.Ended() }
+      .disposed(by: registration)
   }
 
   deinit { state.withLock { exchange(&$0.timer, with: nil) }?.dispose() }
@@ -142,6 +149,11 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// `renamed(old, to: the source's)`; `nil` gives the change up.
   func setNotice(_ onNotice: @escaping @Sendable (Key, Notice) -> EntryVersion?) {
     state.withLock { $0.onNotice = onNotice }
+  }
+
+  /// Sets what ends the store, and with that this, when another one signs the account out; `nil` if it is released.
+  func onSignOut(_ action: @escaping @Sendable () -> SharedAccount.Ended?) {
+    state.withLock { $0.onSignOut = action }
   }
 }
 
@@ -185,6 +197,40 @@ extension SharedQueue {
       return old
     }
   }
+
+  /// Gives up all work that was not begun, and begins no other: another store has signed the account out, and would not
+  /// remove that. Returns what has to be called, and what to be released, outside the store's lock.
+  func end() -> Abandoned {
+    state.withLock { state in
+      state.isEnded = true
+      var abandoned = Abandoned(garbage: (state.lines, state.timer))
+      (state.timer, state.backlog) = (nil, [])
+      for (key, line) in state.lines {
+        abandoned.add(line.waiting?.waiters)
+        state.lines[key]?.waiting = nil
+        if let running = line.running {
+          abandoned.latest = max(abandoned.latest, running.work.version)
+        } else {
+          for action in line.settling { abandoned.completions.append { _ in action() } }
+          state.lines[key] = nil
+        }
+      }
+      abandoned.add(exchange(&state.nextRemoval, with: nil)?.waiters)
+      if state.removal?.isRunning == false { abandoned.add(exchange(&state.removal, with: nil)?.waiters) }
+      for flush in state.flushesIfIdle() { abandoned.completions.append { _ in flush.end() } }
+      return abandoned
+    }
+  }
+
+  private func endSignedOut() -> SharedAccount.Ended {
+    if let ended = state.withLock({ $0.onSignOut })?() { return ended }
+    let abandoned = end()
+    let notifications = abandoned.completions.map { completion in { @Sendable in completion(StoreError.signedOut) } }
+    return SharedAccount.Ended(latest: abandoned.latest, notifications: notifications)
+  }
+
+  /// Ends all other stores of the account.
+  func signOut() -> SharedAccount.Ended { account.signOut(by: self) }
 
   /// Begins the work of a key, unless some is running, after which it begins by itself.
   func begin(_ key: Key) {

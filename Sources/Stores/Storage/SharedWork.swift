@@ -62,6 +62,18 @@ extension SharedQueue {
     let end: @Sendable () -> Void
   }
 
+  /// What is not done any more.
+  struct Abandoned {
+    var completions: [WriteCompletion] = []
+    /// The latest version of a change that is running.
+    var latest = EntryVersion.zero
+    let garbage: Any
+
+    init(garbage: Any) { self.garbage = garbage }
+
+    mutating func add(_ waiters: [Waiter]?) { completions += (waiters ?? []).map(\.completion) }
+  }
+
   /// What the source has not ended although it was cancelled.
   struct Stuck: Sendable {
     let attempts: [Key: UInt64]

@@ -200,7 +200,11 @@ extension Store {
   ///
   /// Throws the source of truth's error if it could not remove everything; another call tries again. To stop using a
   /// store but keep its data, call ``close()``.
-  public func signOut() async throws { try await removed { $0.signOut(then: $1) } }
+  public func signOut() async throws {
+    // Before the removal gets its version: they write no more.
+    let others = storage.shared?.signOut() ?? SharedAccount.Ended()
+    try await removed { $0.signOut(after: others, then: $1) }
+  }
 
   private func removed(
     _ change: (inout StoreState<Key, Value>, @escaping WriteCompletion) -> Void

@@ -29,7 +29,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     case shareRemoval
     /// Let the account's other stores know whether the server has refused it, or that it was signed out.
     case shareRefusal(Bool)
-    case endOtherStores
+    case endOtherStores(SharedAccount.Ended)
   }
 
   @usableFromInline let freshness: Freshness
@@ -102,9 +102,16 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     return cached
   }
 
-  /// A version that is greater than one that a source of truth has, for the change that had an older one; `nil` if that
-  /// is no longer the latest change of the key.
+  /// At least as great as all versions that this store has made.
+  var latestVersion: EntryVersion { versions.last }
+
+  /// Lets the next version be greater than this.
+  mutating func see(_ version: EntryVersion) { _ = versions.see(version) }
+
+  /// A version that is greater than one that a source of truth has, for the change that had an older one; `nil` after a
+  /// sign-out: that may be what stands in the way.
   mutating func rename(_ old: EntryVersion, after greater: EntryVersion, of key: Key) -> EntryVersion? {
+    if ending == .signedOut { return nil }
     _ = versions.see(greater)
     let new = versions.next()
     if entries[key]?.cached?.version == old { entries[key]?.cached?.version = new }
