@@ -164,7 +164,10 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   /// Lets all other stores know that the account was signed out.
   func endOthers(_ own: StorageQueue<Key, Value>) {
     let others = state.withLock { $0.openings.compactMap(\.queue) }
-    for other in others where other !== own { other.endSignedOut() }
+    let actions = others.filter { $0 !== own }.map { other in
+      EffectRunner.Action(mayStall: true) { other.endSignedOut() }
+    }
+    if !actions.isEmpty { EffectRunner().run(actions) }
   }
 
   /// What a read returns because of work that is not done yet, or has failed; `nil` if the source has to be asked.

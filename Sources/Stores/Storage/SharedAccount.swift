@@ -7,11 +7,23 @@ import SystemBase
 ///
 /// It is kept while the account is refused, so that the next store finds that, and ends with a sign-out.
 final class SharedAccount: Sendable {
+  /// Stores that a sign-out has ended, but whose watchers and readers do not know that yet.
+  struct Ended: Sendable {
+    /// At least the latest version that one of them has given to a change.
+    var latest = EntryVersion.zero
+    var notifications: [@Sendable () -> Void] = []
+
+    /// Lets them know, on this thread. One that stalls keeps no other store's from that.
+    func notify() {
+      if notifications.isEmpty { return }
+      EffectRunner().run(notifications.map { EffectRunner.Action(mayStall: true, run: $0) })
+    }
+  }
+
   private struct State {
     var isRefused = false
     var isSignedOut = false
-    var onSignOut: [UInt64: @Sendable () -> Void] = [:]
-    var lastNumber: UInt64 = 0
+    var onSignOut: [ObjectIdentifier: @Sendable () -> Ended] = [:]
     /// Keeps this object while it has to remember something.
     var remembered: SharedAccount?
   }
@@ -52,26 +64,31 @@ final class SharedAccount: Sendable {
     withExtendedLifetime(released) {}
   }
 
-  /// Calls an action when the account is signed out, until the result is disposed.
-  func onSignOut(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    let number = state.withLock { state in
-      state.lastNumber += 1
-      state.onSignOut[state.lastNumber] = action
-      return state.lastNumber
-    }
+  /// Calls an action when another owner signs the account out, until the result is disposed. The action ends a store, and
+  /// calls nothing that may stall.
+  func onSignOut(of owner: AnyObject, _ action: @escaping @Sendable () -> Ended) -> any Disposable {
+    let id = ObjectIdentifier(owner)
+    state.withLock { $0.onSignOut[id] = action }
     return Disposables.create { [weak self] in
-      let released = self?.state.withLock { $0.onSignOut.removeValue(forKey: number) }
+      let released = self?.state.withLock { $0.onSignOut.removeValue(forKey: id) }
       withExtendedLifetime(released) {}
     }
   }
 
-  /// Ends all stores of the account.
-  func signOut() {
-    let actions = state.withLock { state in
-      state.isSignedOut = true
+  /// Ends all stores of the account but its owner's, unless it was signed out before.
+  func signOut(by owner: AnyObject) -> Ended {
+    let actions = state.withLock { state -> [ObjectIdentifier: @Sendable () -> Ended] in
+      // Of two that sign out at once, the second does not end the first, which removes everything.
+      if exchange(&state.isSignedOut, with: true) { return [:] }
       return exchange(&state.onSignOut, with: [:])
     }
     setRefused(false)
-    for action in actions.values { action() }
+    var ended = Ended()
+    for (id, action) in actions where id != ObjectIdentifier(owner) {
+      let other = action()
+      ended.latest = max(ended.latest, other.latest)
+      ended.notifications += other.notifications
+    }
+    return ended
   }
 }

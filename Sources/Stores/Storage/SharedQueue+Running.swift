@@ -25,11 +25,12 @@ extension SharedQueue {
       return (state.removal != nil && state.runningCount == 0, state.flushesIfIdle())
     }
     if isRemovalDue { beginRemoval() }
-    for flush in flushes { flush() }
+    for flush in flushes { flush.end() }
   }
 
   /// Ends the work of a key, and takes the next. What has failed waits again, below what has come meanwhile.
   private func end(_ key: Key, _ failure: (any Error)?) -> Work? {
+    let now = scheduler.now
     let (old, settled, isFirstFailure, next) = state.withLock {
       state -> (Job?, [@Sendable () -> Void], Bool, Work?) in
       guard var line = state.lines[key], let job = exchange(&line.running, with: nil) else {
@@ -39,10 +40,12 @@ extension SharedQueue {
       if failure == nil {
         state.failures = 0
         state.suspicions.remove(key)
-      } else if state.removal == nil, state.lines.count <= Self.limit {
+        state.renewFlushes(after: job.number, now: now)
+      } else if state.removal == nil, !state.isEnded, state.lines.count <= Self.limit {
         var failed = job
         (failed.waiters, failed.isOutstanding) = ([], true)
-        line.waiting = line.waiting.map { Job($0.work, after: failed, waiters: $0.waiters) } ?? failed
+        line.waiting =
+          line.waiting.map { Job($0.work, after: failed, waiters: $0.waiters, number: $0.number) } ?? failed
       } else if state.removal == nil {
         state.suspicions.insert(key)
       }
@@ -53,7 +56,7 @@ extension SharedQueue {
       return (job, settled, failure != nil && !job.isOutstanding, line.running?.work)
     }
     if let failure {
-      if isFirstFailure { onError(failure) }
+      if isFirstFailure, !failure.isSignedOut { onError(failure) }
       tryAgainLater()
     }
     call(old?.waiters ?? [], failure)
@@ -75,15 +78,19 @@ extension SharedQueue {
         try await truth.removeAll(version: version)
       }
     } catch { failure = error }
+    let now = scheduler.now
     let (waiters, isFirstFailure, hasNext) = state.withLock { state -> ([Waiter], Bool, Bool) in
       let isFirst = failure != nil && state.removal?.isOutstanding == false
       let waiters = state.removal?.waiters ?? []
       if failure == nil {
         state.failures = 0
         state.suspicions = Suspects()
+        state.renewFlushes(after: 0, now: now)
         state.removal = exchange(&state.nextRemoval, with: nil)
       } else if let next = exchange(&state.nextRemoval, with: nil) {
         state.removal = next
+      } else if state.isEnded {
+        state.removal = nil
       } else {
         state.removal?.isRunning = false
         state.removal?.isStuck = false
@@ -99,7 +106,7 @@ extension SharedQueue {
     call(waiters, failure)
     if hasNext { return beginRemoval() }
     if failure == nil { beginAll() }
-    let (flushes, late) = state.withLock { state -> ([@Sendable () -> Void], [Waiter]) in
+    let (flushes, late) = state.withLock { state -> ([Flush], [Waiter]) in
       // What waits behind a removal that has failed is outstanding, too.
       var late: [Waiter] = []
       if state.removal != nil {
@@ -111,7 +118,7 @@ extension SharedQueue {
       return (state.flushesIfIdle(), late)
     }
     call(late, failure)
-    for flush in flushes { flush() }
+    for flush in flushes { flush.end() }
   }
 
   /// Cancels what takes longer than the limit, and completes it for those who wait; but waits for its end nonetheless:
@@ -131,7 +138,7 @@ extension SharedQueue {
           setStuck(&state)
           return state.flushesIfIdle()
         }
-        for flush in flushes ?? [] { flush() }
+        for flush in flushes ?? [] { flush.end() }
       }
       timers.insert(giveUp)
     }
@@ -157,10 +164,11 @@ extension SharedQueue {
     var work = work
     // Each round ends with a greater version than the source had, so a second one is rare.
     for _ in 0..<8 {
+      if isEnded { throw StoreError.signedOut }
       guard case .superseded(let version) = try await attempt(work, key) else { return }
       if case .write(_, let isResponse, let invalidation) = work, isResponse || !isNew {
         // The invalidation came after the value, and concerns what the source has instead.
-        if let invalidation { _ = try await truth.invalidate(key, version: invalidation) }
+        if let invalidation, !isEnded { _ = try await truth.invalidate(key, version: invalidation) }
         break
       }
       let onNotice = state.withLock { $0.onNotice }
@@ -169,6 +177,8 @@ extension SharedQueue {
     }
     _ = state.withLock { $0.onNotice }?(key, .superseded(work.version))
   }
+
+  private var isEnded: Bool { state.withLock { $0.isEnded } }
 
   private func attempt(_ work: Work, _ key: Key) async throws -> SourceWriteResult {
     switch work {
@@ -181,7 +191,7 @@ extension SharedQueue {
   /// Tries what has failed again after a pause, which grows while nothing succeeds.
   private func tryAgainLater() {
     let delay = state.withLock { state -> Duration? in
-      if state.timer != nil { return nil }
+      if state.timer != nil || state.isEnded { return nil }
       state.failures += 1
       return backoff.delay(after: state.failures)
     }

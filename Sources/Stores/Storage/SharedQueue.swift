@@ -32,15 +32,17 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var suspicions = Suspects()
     var failures = 0
     var timer: (any Disposable)?
-    var flushes: [@Sendable () -> Void] = []
+    var flushes: [Flush] = []
+    /// Whether another store has signed the account out: nothing is begun any more.
+    var isEnded = false
+    var onSignOut: (@Sendable () -> SharedAccount.Ended?)?
     var onNotice: (@Sendable (Key, Notice) -> EntryVersion?)?
-    /// The number of the last one who waits.
+    /// The number of the last one who waits, job or attempt.
     var lastNumber: UInt64 = 0
 
     mutating func waiters(_ completion: WriteCompletion?) -> [Waiter] {
       guard let completion else { return [] }
-      lastNumber += 1
-      return [Waiter(number: lastNumber, completion: completion)]
+      return [Waiter(number: nextNumber(), completion: completion)]
     }
 
     /// Takes out those who have begun to wait by then, for a change of a key, or the removal of everything, that was not begun.
@@ -51,8 +53,18 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return late
     }
 
+    mutating func nextNumber() -> UInt64 {
+      lastNumber += 1
+      return lastNumber
+    }
+
+    /// Lets flushes wait for longer, since the source has taken some of what they wait for.
+    mutating func renewFlushes(after number: UInt64, now: Duration) {
+      for place in flushes.indices where flushes[place].number > number { flushes[place].renewedAt = now }
+    }
+
     /// What waits for all work, if there is none to be tried.
-    mutating func flushesIfIdle() -> [@Sendable () -> Void] {
+    mutating func flushesIfIdle() -> [Flush] {
       flushes.isEmpty || !isIdle ? [] : exchange(&flushes, with: [])
     }
 
@@ -94,10 +106,10 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Records that a change has begun; returns the number by which it is found as long as it runs.
     mutating func beginAttempt(_ key: Key) -> UInt64 {
-      lastNumber += 1
-      lines[key]?.attempt = lastNumber
+      let number = nextNumber()
+      lines[key]?.attempt = number
       lines[key]?.isStuck = false
-      return lastNumber
+      return number
     }
   }
 
@@ -115,6 +127,7 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let onError: @Sendable (any Error) -> Void
   let state = Locked(State())
   private let busyAction = Locked<(@Sendable () -> Void)?>(nil)
+  private let registration = DisposeBag()
 
   /// - Parameter scheduler: Measures how long the source takes.
   init(
@@ -125,6 +138,9 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     account = .of(truth.identity)
     self.scheduler = scheduler
     self.onError = onError
+    // Here, not by the store: what was begun when that is released goes on.
+    account.onSignOut(of: self) { [weak self] in self?.endSignedOut() ?? SharedAccount.Ended() }
+      .disposed(by: registration)
   }
 
   deinit { state.withLock { exchange(&$0.timer, with: nil) }?.dispose() }
@@ -133,6 +149,11 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// `renamed(old, to: the source's)`; `nil` gives the change up.
   func setNotice(_ onNotice: @escaping @Sendable (Key, Notice) -> EntryVersion?) {
     state.withLock { $0.onNotice = onNotice }
+  }
+
+  /// Sets what ends the store, and with that this, when another one signs the account out; `nil` if it is released.
+  func onSignOut(_ action: @escaping @Sendable () -> SharedAccount.Ended?) {
+    state.withLock { $0.onSignOut = action }
   }
 }
 
@@ -144,7 +165,7 @@ extension SharedQueue {
     state.withLock { state in
       var line = state.lines[key] ?? Line()
       let old = line.waiting
-      line.waiting = Job(work, after: old, waiters: state.waiters(completion))
+      line.waiting = Job(work, after: old, waiters: state.waiters(completion), number: state.nextNumber())
       state.lines[key] = line
       return old as Any
     }
@@ -159,7 +180,9 @@ extension SharedQueue {
         removal.waiters += line.waiting?.waiters ?? []
         state.lines[key]?.waiting = nil
         if line.running == nil {
-          state.flushes += line.settling
+          for action in line.settling {
+            state.flushes.append(Flush(number: state.nextNumber(), renewedAt: .zero, end: action))
+          }
           state.lines[key] = nil
         }
       }
@@ -174,6 +197,40 @@ extension SharedQueue {
       return old
     }
   }
+
+  /// Gives up all work that was not begun, and begins no other: another store has signed the account out, and would not
+  /// remove that. Returns what has to be called, and what to be released, outside the store's lock.
+  func end() -> Abandoned {
+    state.withLock { state in
+      state.isEnded = true
+      var abandoned = Abandoned(garbage: (state.lines, state.timer))
+      (state.timer, state.backlog) = (nil, [])
+      for (key, line) in state.lines {
+        abandoned.add(line.waiting?.waiters)
+        state.lines[key]?.waiting = nil
+        if let running = line.running {
+          abandoned.latest = max(abandoned.latest, running.work.version)
+        } else {
+          for action in line.settling { abandoned.completions.append { _ in action() } }
+          state.lines[key] = nil
+        }
+      }
+      abandoned.add(exchange(&state.nextRemoval, with: nil)?.waiters)
+      if state.removal?.isRunning == false { abandoned.add(exchange(&state.removal, with: nil)?.waiters) }
+      for flush in state.flushesIfIdle() { abandoned.completions.append { _ in flush.end() } }
+      return abandoned
+    }
+  }
+
+  private func endSignedOut() -> SharedAccount.Ended {
+    if let ended = state.withLock({ $0.onSignOut })?() { return ended }
+    let abandoned = end()
+    let notifications = abandoned.completions.map { completion in { @Sendable in completion(StoreError.signedOut) } }
+    return SharedAccount.Ended(latest: abandoned.latest, notifications: notifications)
+  }
+
+  /// Ends all other stores of the account.
+  func signOut() -> SharedAccount.Ended { account.signOut(by: self) }
 
   /// Begins the work of a key, unless some is running, after which it begins by itself.
   func begin(_ key: Key) {
@@ -243,7 +300,7 @@ extension SharedQueue {
         continueBacklog()
       }
     }
-    for flush in state.withLock({ $0.flushesIfIdle() }) { flush() }
+    for flush in state.withLock({ $0.flushesIfIdle() }) { flush.end() }
   }
 
   private func takeBacklog(of state: inout State) -> (Key, Work)? {
@@ -268,24 +325,42 @@ extension SharedQueue {
   func onBusy(_ action: @escaping @Sendable () -> Void) { busyAction.withLock { $0 = action } }
 
   /// Calls back when all earlier work is done or has failed, with how many changes the source has not got; what has failed
-  /// before is tried once more.
+  /// before is tried once more. Does not wait when the source has taken nothing of it for twice the limit.
   func flush(then completion: @escaping @Sendable (_ unwritten: Int) -> Void) {
     beginAll()
     let end: @Sendable () -> Void = { [weak self] in completion(self?.state.withLock { $0.unwrittenCount } ?? 0) }
-    let (isIdle, stuck) = state.withLock { state in
+    let now = scheduler.now
+    let (flush, stuck) = state.withLock { state -> (Flush?, Stuck) in
       let stuck = state.awaitStuck()
-      let isIdle = state.isIdle
-      if !isIdle { state.flushes.append(end) }
-      return (isIdle, stuck)
+      if state.isIdle { return (nil, stuck) }
+      let flush = Flush(number: state.nextNumber(), renewedAt: now, end: end)
+      state.flushes.append(flush)
+      return (flush, stuck)
     }
-    if isIdle { return end() }
+    guard let flush else { return end() }
+    limitFlush(flush.number, to: truth.timeLimit * 2)
     if stuck.isEmpty { return }
     _ = scheduler.schedule(after: truth.timeLimit) { [weak self] in
       let flushes = self?.state.withLock { state in
         state.giveUp(stuck)
         return state.flushesIfIdle()
       }
-      for flush in flushes ?? [] { flush() }
+      for flush in flushes ?? [] { flush.end() }
+    }
+  }
+
+  /// Ends a flush when the source has taken nothing of what it waits for since twice the limit.
+  private func limitFlush(_ number: UInt64, to delay: Duration) {
+    _ = scheduler.schedule(after: delay) { [weak self] in
+      guard let self else { return }
+      let now = scheduler.now
+      let (flush, rest) = state.withLock { state -> (Flush?, Duration) in
+        guard let place = state.flushes.firstIndex(where: { $0.number == number }) else { return (nil, .zero) }
+        let rest = state.flushes[place].renewedAt + truth.timeLimit * 2 - now
+        return rest > .zero ? (nil, rest) : (state.flushes.remove(at: place), .zero)
+      }
+      flush?.end()
+      if rest > .zero { limitFlush(number, to: rest) }
     }
   }
 

@@ -18,13 +18,16 @@ extension SharedQueue {
   struct Job {
     var work: Work
     var waiters: [Waiter]
+    /// When it was added; if it replaces earlier work that is not done, when that was.
+    let number: UInt64
     /// Whether it has failed before.
     var isOutstanding = false
     /// Whether it has a value that had failed before: others may have written after it.
     var isLate = false
 
     /// New work in the place of the earlier work on the key, which is not done.
-    init(_ work: Work, after earlier: Job?, waiters: [Waiter]) {
+    init(_ work: Work, after earlier: Job?, waiters: [Waiter], number: UInt64) {
+      self.number = earlier?.number ?? number
       self.work = earlier.map { work.merged(after: $0.work) } ?? work
       self.waiters = (earlier?.waiters ?? []) + waiters
       if case .invalidate = work, let earlier { isLate = earlier.isOutstanding || earlier.isLate }
@@ -49,6 +52,26 @@ extension SharedQueue {
     /// Whether the source has not ended it although it was cancelled.
     var isStuck = false
     var isOutstanding = false
+  }
+
+  /// Who waits for all work that has a smaller number.
+  struct Flush: Sendable {
+    let number: UInt64
+    /// When the source has last taken some of it.
+    var renewedAt: Duration
+    let end: @Sendable () -> Void
+  }
+
+  /// What is not done any more.
+  struct Abandoned {
+    var completions: [WriteCompletion] = []
+    /// The latest version of a change that is running.
+    var latest = EntryVersion.zero
+    let garbage: Any
+
+    init(garbage: Any) { self.garbage = garbage }
+
+    mutating func add(_ waiters: [Waiter]?) { completions += (waiters ?? []).map(\.completion) }
   }
 
   /// What the source has not ended although it was cancelled.

@@ -86,10 +86,4 @@ enum StorageAccess<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case .shared(let shared): shared.flush(then: completion)
     }
   }
-
-  /// Lets all other stores of the account know that it was signed out.
-  func endOthers() {
-    queue?.endOthers()
-    shared?.account.signOut()
-  }
 }

@@ -43,6 +43,9 @@ struct VersionClock: Sendable {
     return EntryVersion(time: latest, writer: writer)
   }
 
+  /// At least as great as all before, and as all that were seen.
+  var last: EntryVersion { EntryVersion(time: latest, writer: writer) }
+
   /// Takes notice of another store's version; returns it, or zero if no store can have made it.
   mutating func see(_ version: EntryVersion) -> EntryVersion {
     guard version.time >= 0, version.time < Self.limit else { return .zero }

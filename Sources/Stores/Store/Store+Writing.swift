@@ -200,7 +200,11 @@ extension Store {
   ///
   /// Throws the source of truth's error if it could not remove everything; another call tries again. To stop using a
   /// store but keep its data, call ``close()``.
-  public func signOut() async throws { try await removed { $0.signOut(then: $1) } }
+  public func signOut() async throws {
+    // Before the removal gets its version: they write no more.
+    let others = storage.shared?.signOut() ?? SharedAccount.Ended()
+    try await removed { $0.signOut(after: others, then: $1) }
+  }
 
   private func removed(
     _ change: (inout StoreState<Key, Value>, @escaping WriteCompletion) -> Void
@@ -224,7 +228,8 @@ extension Store {
 
   /// Returns when all earlier writes are in the source of truth, or have failed. A change that an asynchronous source
   /// of truth does not end, although it was cancelled at its ``AsyncSourceOfTruth/timeLimit``, counts as failed after
-  /// twice that time, and so do those of its key that wait behind it.
+  /// twice that time, and so do those of its key that wait behind it. However much there is to write, this
+  /// does not wait when the source has taken none of it for twice that time.
   /// - Returns: ``StoreError/unwritten(count:)`` if the source of truth has not got everything; `nil` if it has. What
   ///   is missing is tried again while the process lives, and lost when it ends.
   @discardableResult

@@ -60,7 +60,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     access.queue?.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }
     guard let shared = access.shared else { return }
     shared.setNotice { [weak self] key, notice in self?.follow(notice, of: key) }
-    shared.account.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }.disposed(by: showings)
+    shared.onSignOut { [weak self] in self?.endSignedOut() }
     shared.truth.changes.subscribe(onNext: { [weak self] in self?.follow($0) }).disposed(by: showings)
   }
 
@@ -77,6 +77,16 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   deinit { sweepTimer.withLock { exchange(&$0, with: nil) }?.dispose() }
+
+  /// Ends the store because another one signs the account out, and leaves it to that to notify watchers and readers.
+  private func endSignedOut() -> SharedAccount.Ended {
+    let steps = Steps<Key, Value>()
+    let latest = perform(in: steps) { state in
+      state.endSignedOut()
+      return state.latestVersion
+    }
+    return SharedAccount.Ended(latest: latest, notifications: [{ self.end(steps) }])
+  }
 
   /// Hits, misses and size of the cache in memory.
   public var statistics: CacheStatistics { CacheStatistics(state.withLock { $0.memory.statistics }) }
@@ -148,6 +158,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
     case .answer(let waiter, let result): waiter.completion(result)
     case .complete(let completion, let error): completion(error)
+    case .answering(let effect): carryOut(effect)
     case .start(let key, let fetch): start(key, fetch)
     case .cancel(let fetch): fetch.subscription.dispose()
     case .refetchLater(let key, let pause):
@@ -157,7 +168,9 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case .share(let key): storage.shared?.begin(key)
     case .shareRemoval: storage.shared?.beginRemoval()
     case .shareRefusal(let isRefused): storage.shared?.setRefused(isRefused)
-    case .endOtherStores: storage.endOthers()
+    case .endOtherStores(let others):
+      storage.queue?.endOthers()
+      others.notify()
     }
   }
 
@@ -253,9 +266,9 @@ final class Steps<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 extension StoreState.Effect {
   fileprivate var mayStall: Bool {
     switch self {
-    case .deliver, .answer: true
+    case .deliver, .answer, .answering, .endOtherStores: true
     case .complete, .start, .cancel, .refetchLater, .sweepLater: false
-    case .finish, .share, .shareRemoval, .shareRefusal, .endOtherStores: false
+    case .finish, .share, .shareRemoval, .shareRefusal: false
     }
   }
 

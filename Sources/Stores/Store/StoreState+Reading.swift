@@ -278,6 +278,7 @@ extension StoreState {
       // A superseded response is old news, even if that value was removed since.
       publish(key, uncached: isSuperseded ? nil : (response, fetch))
     }
+    let completing = effects.count
     if isCached {
       write(response, for: target, isAsynchronous: true, isResponse: pushed == 0, completion: completeAll)
     } else {
@@ -285,6 +286,7 @@ extension StoreState {
     }
     release(target)
     releaseOwn(fetch, of: key)
+    if !beginning.isEmpty { markAnswers(since: completing) }
     effects += beginning
     return true
   }
@@ -309,6 +311,7 @@ extension StoreState {
     let effectsBefore = effects.count
     if effect != .keep {
       apply(effect, of: key) { _ in Fetch.answer(waiters, .failure(error)) }
+      if !waiters.isEmpty { markAnswers(since: effectsBefore) }
     }
     let applying = Array(effects[effectsBefore...])
     effects.removeSubrange(effectsBefore...)
@@ -339,6 +342,17 @@ extension StoreState {
       // Also if it is known: the mark may have been removed since, with everything, or by another process.
       store(.refuse(true), isAsynchronous: true, completion: completion)
     case .removeAll: removeAll(then: completion)
+    }
+  }
+
+  /// Notes that what completes since a number of effects gives readers their result, so that those who stall keep none
+  /// of the effects after it from being carried out.
+  private mutating func markAnswers(since count: Int) {
+    for place in count..<effects.count {
+      switch effects[place] {
+      case .complete, .finish: effects[place] = .answering(effects[place])
+      default: break
+      }
     }
   }
 

@@ -111,11 +111,17 @@ extension StoreState {
 
   /// Ends everything: requests are cancelled, late responses are dropped, and nothing is kept or shown any more. Later
   /// calls only remove what an earlier one could not.
-  mutating func signOut(then completion: @escaping WriteCompletion) {
-    if ending == .signedOut { return removeRemains(then: completion) }
+  /// - Parameter others: The stores that this sign-out has ended. The removal is later than all that they have written.
+  mutating func signOut(
+    after others: SharedAccount.Ended = SharedAccount.Ended(), then completion: @escaping WriteCompletion
+  ) {
+    // If there are some, another call at the same time did not know what they have written.
+    if ending == .signedOut, others.notifications.isEmpty { return removeRemains(then: completion) }
+    see(others.latest)
     endAll(.signedOut)
     store(.signOut, isAsynchronous: true, completion: completion)
-    effects.append(.endOtherStores)
+    effects.append(.endOtherStores(others))
+    if ending == .signedOut { return }
     forgetAll()
     ending = .signedOut
     endWatchers()
@@ -123,7 +129,15 @@ extension StoreState {
 
   /// Ends everything because another store or process has signed the account out.
   mutating func endSignedOut() {
-    guard ending == nil else { return }
+    if ending == .signedOut { return }
+    if let abandoned = storage.shared?.end() {
+      discard(abandoned.garbage)
+      effects += abandoned.completions.map { .answering(.complete($0, StoreError.signedOut)) }
+    }
+    if ending == .closed {
+      ending = .signedOut
+      return
+    }
     endAll(.signedOut)
     forgetAll()
     ending = .signedOut

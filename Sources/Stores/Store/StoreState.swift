@@ -14,6 +14,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     indirect case answer(Fetch<Key, Value>.Waiter, Result<KeyState<Key, Value>, any Error>)
     /// Report that a write is done, or why it is not.
     case complete(WriteCompletion, (any Error)?)
+    /// Carry out an effect whose completion gives readers their result: they may stall.
+    indirect case answering(Effect)
     case start(Key, Fetch<Key, Value>)
     case cancel(Fetch<Key, Value>)
     /// Make a request for the watchers of a key after a while, since those before were overtaken by what was pushed.
@@ -27,7 +29,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     case shareRemoval
     /// Let the account's other stores know whether the server has refused it, or that it was signed out.
     case shareRefusal(Bool)
-    case endOtherStores
+    case endOtherStores(SharedAccount.Ended)
   }
 
   @usableFromInline let freshness: Freshness
@@ -100,9 +102,16 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     return cached
   }
 
-  /// A version that is greater than one that a source of truth has, for the change that had an older one; `nil` if that
-  /// is no longer the latest change of the key.
+  /// At least as great as all versions that this store has made.
+  var latestVersion: EntryVersion { versions.last }
+
+  /// Lets the next version be greater than this.
+  mutating func see(_ version: EntryVersion) { _ = versions.see(version) }
+
+  /// A version that is greater than one that a source of truth has, for the change that had an older one; `nil` after a
+  /// sign-out: that may be what stands in the way.
   mutating func rename(_ old: EntryVersion, after greater: EntryVersion, of key: Key) -> EntryVersion? {
+    if ending == .signedOut { return nil }
     _ = versions.see(greater)
     let new = versions.next()
     if entries[key]?.cached?.version == old { entries[key]?.cached?.version = new }
@@ -273,18 +282,18 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   mutating func store(
     _ work: StorageQueue<Key, Value>.Work, isAsynchronous: Bool = false, completion: WriteCompletion? = nil
   ) {
-    var isAwaited = !writesBehind
-    if work.isOfAll { isAwaited = true }
-    if !isAwaited, let completion { effects.append(.complete(completion, nil)) }
-    let completion = isAwaited ? completion : nil
+    let isAwaited = !writesBehind || work.isOfAll
+    let awaited = isAwaited ? completion : nil
     switch storage {
-    case .memory: if let completion { effects.append(.complete(completion, nil)) }
+    case .memory: if let awaited { effects.append(.complete(awaited, nil)) }
     case .queue(let queue):
       let (job, released) = queue.enqueue(work)
       discard(released)
-      effects.append(.finish(job, !isAwaited ? .later : isAsynchronous ? .elsewhere : .here, completion))
-    case .shared(let shared): share(work, shared, completion)
+      effects.append(.finish(job, !isAwaited ? .later : isAsynchronous ? .elsewhere : .here, awaited))
+    case .shared(let shared): share(work, shared, awaited)
     }
+    // After the work is begun: it may call a reader, which may stall.
+    if !isAwaited, let completion { effects.append(.complete(completion, nil)) }
   }
 
   /// Enqueues work for an asynchronous source of truth. What is not a value gets its version here.

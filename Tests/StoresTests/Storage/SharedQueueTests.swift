@@ -1,6 +1,7 @@
 import HTTPClientCore
 import StoresTestSupport
 import Streams
+import StreamsTesting
 import TestSupport
 import Testing
 
@@ -51,13 +52,13 @@ import Testing
     let queue = queue()
     await make(.write(stored("old", 1), isResponse: false), in: queue)
     _ = queue.add(.invalidate(EntryVersion(time: 2, writer: 1)), for: "k", completion: nil)
-    shared.holdReads()
+    shared.readGate.hold()
     let readings = Monitor<[StorageReading<String>]>([])
     queue.read("k") { reading in readings.update { $0.append(reading) } }
-    try await shared.heldReads.wait { $0 == 1 }
+    try await shared.readGate.held.wait { $0 == 1 }
     queue.begin("k")
     await withCheckedContinuation { continuation in queue.settle("k") { _ in continuation.resume() } }
-    shared.releaseReads()
+    shared.readGate.release()
     guard case .found(let found)? = try await readings.wait(until: { !$0.isEmpty }).first else {
       Issue.record("there is no value")
       return
@@ -106,11 +107,78 @@ import Testing
     shared.resume()
     try await shared.wait { $0["k"]?.value == "v" }
   }
+
+  @Test func `E3: a flush ends although more is outstanding than is tried at once, and the source ends nothing`()
+    async throws
+  {
+    let store = Store<String, String>(.ofStream { _ in .never() }, storage: .async(SharedTruth(shared)))
+    shared.isAway = true
+    for number in 0..<65 { await store.save("v", for: "\(number)") }
+    #expect(await store.flush() == .unwritten(count: 65))
+    shared.isAway = false
+    shared.stall()
+    let ended = Monitor<StoreError?>(nil)
+    Task {
+      let error = await store.flush()
+      ended.update { $0 = error }
+    }
+    #expect(try await ended.wait(within: .seconds(20)) { $0 != nil } == .unwritten(count: 65))
+    shared.resume()
+    try await shared.wait { $0.count == 65 }
+  }
+
+  @Test func `E3: a flush ends after twice the time limit, however much is outstanding`() async throws {
+    let (truth, scheduler) = (CountingTruth(), TestScheduler())
+    let queue = await queue(over: truth, scheduler, withOutstanding: 1_000)
+    truth.isStalled.update { $0 = true }
+    let unwritten = Monitor<Int?>(nil)
+    queue.flush { count in unwritten.update { $0 = count } }
+    scheduler.advance(by: truth.timeLimit * 2)
+    #expect(try await unwritten.wait(within: .seconds(20)) { $0 != nil } == 1_000)
+  }
+
+  @Test func `E3: a flush waits for longer while the source takes what has failed before`() async throws {
+    let (truth, scheduler) = (CountingTruth(), TestScheduler())
+    let queue = await queue(over: truth, scheduler, withOutstanding: 100)
+    truth.gate.hold()
+    let unwritten = Monitor<Int?>(nil)
+    queue.flush { count in unwritten.update { $0 = count } }
+    try await truth.gate.held.wait { $0 == 64 }
+    scheduler.advance(by: truth.timeLimit / 2)
+    truth.gate.letThrough()
+    try await truth.gate.held.wait { $0 == 100 }
+    scheduler.advance(by: truth.timeLimit * 1.75)
+    #expect(unwritten.value == nil)
+    truth.gate.release()
+    #expect(try await unwritten.wait { $0 != nil } == 0)
+  }
+
+  /// A queue over a source that has taken nothing so far.
+  private func queue(
+    over truth: CountingTruth, _ scheduler: any Scheduler, withOutstanding count: Int
+  ) async -> SharedQueue<Int, String> {
+    let queue = SharedQueue(truth, scheduler: scheduler) { _ in }
+    truth.isAway.update { $0 = true }
+    for number in 0..<count {
+      _ = queue.add(.remove(EntryVersion(time: 1, writer: 1)), for: number, completion: nil)
+      queue.begin(number)
+    }
+    for number in 0..<count {
+      await withCheckedContinuation { continuation in queue.settle(number) { _ in continuation.resume() } }
+    }
+    truth.isAway.update { $0 = false }
+    return queue
+  }
 }
 
 /// A source of truth that counts the removals that run at the same time.
 private final class CountingTruth: AsyncSourceOfTruth {
+  /// Longer than a machine is busy with other things.
+  let timeLimit = Duration.seconds(10)
   let isAway = Mutable(false)
+  /// Whether removals take until they are cancelled.
+  let isStalled = Mutable(false)
+  let gate = TaskGate()
   let counts = Mutable((now: 0, greatest: 0))
 
   func read(_ key: Int) async throws -> StoredValue<String>? { nil }
@@ -121,6 +189,11 @@ private final class CountingTruth: AsyncSourceOfTruth {
 
   func remove(_ key: Int, version: EntryVersion) async throws -> SourceWriteResult {
     if isAway.value { throw CancellationError() }
+    await gate.pass()
+    if isStalled.value {
+      for await _ in AsyncStream(Never.self, { _ in }) {}
+      throw CancellationError()
+    }
     counts.update { $0 = ($0.now + 1, max($0.greatest, $0.now + 1)) }
     defer { counts.update { $0.now -= 1 } }
     for _ in 0..<10 { await Task.yield() }

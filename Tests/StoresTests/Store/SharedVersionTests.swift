@@ -81,11 +81,11 @@ import Testing
   @Test func `F1: what was removed elsewhere during the first load is not shown for good`() async throws {
     let (one, other) = (makeStore(), makeStore())
     await one.save("old", for: "k")
-    shared.holdReads()
+    shared.readGate.hold()
     let (seen, bag) = watch(other, "k")
-    try await shared.heldReads.wait { $0 == 1 }
+    try await shared.readGate.held.wait { $0 == 1 }
     await one.remove("k")
-    shared.releaseReads()
+    shared.readGate.release()
     try await seen.wait { $0.last == "-" }
     _ = try? await other.get("k", .cacheOnly).value
     #expect(seen.value.last == "-")

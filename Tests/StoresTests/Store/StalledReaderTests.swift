@@ -25,6 +25,46 @@ import Testing
     for reading in [stalled, other] { reading.dispose() }
   }
 
+  @Test(arguments: [false, true])
+  func `E1: a reader that stalls does not keep the next request from others that have joined it`(
+    hasTruth: Bool
+  ) async throws {
+    let store = hasTruth ? store() : Store(.ofPartial(network.fetch))
+    let watch = store.stream("k", .cacheAndNetwork).subscribe(onNext: { _ in })
+    let stalled = store.get("k", .networkOnly).subscribe(onNext: { _ in gate.wait() })
+    await store.invalidate("k")
+    Thread.detachNewThread { [network] in network[0].answer("v") }
+    try await network.wait(forCount: 2)
+    let other = Recorder(store.get("k", .networkOnly))
+    network[1].answer("w")
+    try await other.waitForCompletion()
+    gate.signal()
+    for subscription in [watch, stalled] { subscription.dispose() }
+  }
+
+  @Test func `E1: a reader that stalls does not keep its response from being written behind`() async throws {
+    var configuration = StoreConfiguration<String>()
+    configuration.writing = .behind
+    let store = Store(.ofPartial(network.fetch), storage: .source(truth), configuration: configuration)
+    let stalled = store.get("k", .networkOnly).subscribe(onNext: { _ in gate.wait() })
+    Thread.detachNewThread { [network] in network[0].answer("v") }
+    try await eventually(within: .seconds(20)) { truth.read("k")?.value == "v" }
+    gate.signal()
+    stalled.dispose()
+  }
+
+  @Test func `E1: a reader that stalls does not keep its response from an asynchronous source of truth`() async throws {
+    let shared = SharedTruth.Server()
+    var configuration = StoreConfiguration<String>()
+    configuration.writing = .behind
+    let store = Store(.ofPartial(network.fetch), storage: .async(SharedTruth(shared)), configuration: configuration)
+    let stalled = store.get("k", .networkOnly).subscribe(onNext: { _ in gate.wait() })
+    Thread.detachNewThread { [network] in network[0].answer("v") }
+    try await eventually(within: .seconds(20)) { shared.value("k")?.value == "v" }
+    gate.signal()
+    stalled.dispose()
+  }
+
   @Test func `S1: a reader that stalls does not keep a sign-out from removing everything`() async throws {
     let store = store()
     await store.save("secret", for: "k")

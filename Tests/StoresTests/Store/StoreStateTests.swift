@@ -12,19 +12,22 @@ import Testing
 
     /// What is to be done since this was asked last, in order.
     mutating func effects() -> [String] {
-      exchange(&state.effects, with: []).map { effect in
-        switch effect {
-        case .deliver(let watchers): "deliver to \(watchers.count)"
-        case .answer(_, .success(let state)): "answer \(state.cached?.value ?? "-")"
-        case .answer(_, .failure(let error)): "fail with \(error)"
-        case .complete(_, let error): error.map { "complete with \($0)" } ?? "complete"
-        case .start(let key, _): "start \(key)"
-        case .cancel: "cancel"
-        case .refetchLater(let key, let pause): "request \(key) after \(pause)"
-        case .sweepLater: "sweep later"
-        case .finish, .share, .shareRemoval, .shareRefusal: "write"
-        case .endOtherStores: "end other stores"
-        }
+      exchange(&state.effects, with: []).map(describe)
+    }
+
+    private func describe(_ effect: StoreState<String, String>.Effect) -> String {
+      switch effect {
+      case .deliver(let watchers): "deliver to \(watchers.count)"
+      case .answer(_, .success(let state)): "answer \(state.cached?.value ?? "-")"
+      case .answer(_, .failure(let error)): "fail with \(error)"
+      case .complete(_, let error): error.map { "complete with \($0)" } ?? "complete"
+      case .answering(let effect): describe(effect)
+      case .start(let key, _): "start \(key)"
+      case .cancel: "cancel"
+      case .refetchLater(let key, let pause): "request \(key) after \(pause)"
+      case .sweepLater: "sweep later"
+      case .finish, .share, .shareRemoval, .shareRefusal: "write"
+      case .endOtherStores: "end other stores"
       }
     }
 

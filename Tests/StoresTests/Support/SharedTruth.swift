@@ -27,25 +27,11 @@ final class SharedTruth: AsyncSourceOfTruth {
     /// Whether responses are refused, as by a source that knows of other writes.
     let dropsResponses = Mutable(false)
 
-    /// Reads that have taken their value, and wait before they return it.
-    let heldReads = Monitor(0)
-    private let readGate = Mutable<[CheckedContinuation<Void, Never>]?>(nil)
+    /// Where reads wait that have taken their value, before they return it; and writes, before they are made.
+    let (readGate, writeGate) = (TaskGate(), TaskGate())
 
-    func holdReads() { readGate.update { $0 = [] } }
-
-    func releaseReads() {
-      for continuation in readGate.update({ exchange(&$0, with: nil) }) ?? [] { continuation.resume() }
-    }
-
-    fileprivate func passReadGate() async {
-      await withCheckedContinuation { continuation in
-        let isHeld = readGate.update { gate in
-          gate?.append(continuation)
-          return gate != nil
-        }
-        if isHeld { heldReads.update { $0 += 1 } } else { continuation.resume() }
-      }
-    }
+    /// How many writes have begun.
+    let writes = Monitor(0)
 
     fileprivate func refusal(of key: String) -> (any Error)? {
       refused.update { refused in
@@ -112,13 +98,15 @@ final class SharedTruth: AsyncSourceOfTruth {
     try await server.pass()
     defer { server.reads.update { $0 += 1 } }
     let value = server.value(key)
-    await server.passReadGate()
+    await server.readGate.pass()
     return value
   }
 
   func write(
     _ stored: StoredValue<String>, for key: String, isResponse: Bool
   ) async throws -> SourceWriteResult {
+    server.writes.update { $0 += 1 }
+    await server.writeGate.pass()
     if isResponse, server.dropsResponses.value { return .superseded(by: .zero) }
     return try await change(key) { $0.write(stored, for: key) }
   }
@@ -154,6 +142,30 @@ final class SharedTruth: AsyncSourceOfTruth {
     let result = server.state.withLock { body(&$0) }
     if result == .done { server.changes.onNext((ObjectIdentifier(self), .key(key))) }
     return result
+  }
+}
+
+/// Where tasks wait, whether they are cancelled or not.
+final class TaskGate: Sendable {
+  /// How many have waited, or do.
+  let held = Monitor(0)
+  private let waiting = Mutable<[CheckedContinuation<Void, Never>]?>(nil)
+
+  func hold() { waiting.update { $0 = [] } }
+
+  /// Lets those through that wait, and holds the next.
+  func letThrough() { for task in waiting.update({ exchange(&$0, with: []) }) ?? [] { task.resume() } }
+
+  func release() { for task in waiting.update({ exchange(&$0, with: nil) }) ?? [] { task.resume() } }
+
+  func pass() async {
+    await withCheckedContinuation { continuation in
+      let isHeld = waiting.update { waiting in
+        waiting?.append(continuation)
+        return waiting != nil
+      }
+      if isHeld { held.update { $0 += 1 } } else { continuation.resume() }
+    }
   }
 }
 

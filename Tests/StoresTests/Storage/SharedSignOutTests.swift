@@ -1,0 +1,146 @@
+import Foundation
+import Stores
+import StoresTestSupport
+import Streams
+import TestSupport
+import Testing
+
+/// What becomes of the work of a store over an asynchronous source of truth when another one signs the account out.
+@Suite(.timeLimit(.minutes(1))) struct SharedSignOutTests {
+  private let shared = SharedTruth.Server()
+  private let account = "\(UUID())"
+
+  private func store() -> Store<String, String> {
+    Store(.ofStream { _ in .never() }, storage: .async(SharedTruth(shared, identity: account)))
+  }
+
+  /// Saves a value without waiting for the source.
+  private func save(_ value: String, for key: String = "k", in store: Store<String, String>?) {
+    store?.save(value, for: key)
+  }
+
+  @Test(arguments: [false, true])
+  func `S1: a write that is not done when another store signs out is not made again, even if its store was closed`(
+    isClosed: Bool
+  ) async throws {
+    let (one, other) = (store(), store())
+    shared.writeGate.hold()
+    save("secret", in: other)
+    try await shared.writeGate.held.wait { $0 == 1 }
+    if isClosed { await other.close() }
+    try await one.signOut()
+    shared.writeGate.release()
+    await other.flush()
+    #expect(shared.value("k") == nil)
+    #expect(shared.writes.value == 1)
+  }
+
+  @Test func `S1: a write that waits for another one of its key is not made after the sign-out of another store`()
+    async throws
+  {
+    let (one, other) = (store(), store())
+    shared.writeGate.hold()
+    save("secret", in: other)
+    try await shared.writeGate.held.wait { $0 == 1 }
+    save("another secret", in: other)
+    try await one.signOut()
+    shared.writeGate.release()
+    #expect(await other.flush() == nil)
+    #expect(shared.value("k") == nil)
+    #expect(shared.writes.value == 1)
+  }
+
+  @Test func `S1: a write that waits behind another one when its store is released is not made after a sign-out`()
+    async throws
+  {
+    let one = store()
+    var truth: SharedTruth? = SharedTruth(shared, identity: account)
+    weak let kept = truth
+    var other = truth.map { Store<String, String>(.ofStream { _ in .never() }, storage: .async($0)) }
+    truth = nil
+    shared.writeGate.hold()
+    save("secret", in: other)
+    try await shared.writeGate.held.wait { $0 == 1 }
+    save("another secret", in: other)
+    other = nil
+    try await one.signOut()
+    shared.writeGate.release()
+    // Its queue keeps that as long as it has something to do.
+    try await eventually { kept == nil }
+    #expect(shared.value("k") == nil)
+    #expect(shared.writes.value == 1)
+  }
+
+  @Test func `S1: a sign-out removes what a store writes whose versions are ahead of those of the others`() async throws
+  {
+    let ahead = EntryVersion(time: StoreTime.now().microseconds + 3_600_000_000, writer: 1)
+    let seen = StoredValue("v", writtenAt: .now(), version: ahead)
+    _ = try await SharedTruth(shared).write(seen, for: "seen", isResponse: false)
+    let (one, other) = (store(), store())
+    let read = try await other.get("seen", .cacheOnly).value
+    #expect(read.value == "v")
+    shared.writeGate.hold()
+    save("secret", in: other)
+    try await shared.writeGate.held.wait { $0 == 1 }
+    try await one.signOut()
+    shared.writeGate.release()
+    await other.flush()
+    #expect(shared.value("k") == nil)
+    // The next session finds a version that is greater than its own.
+    let next = store()
+    save("new", in: next)
+    #expect(await next.flush() == nil)
+    #expect(shared.value("k")?.value == "new")
+  }
+
+  @Test func `S1: a write that has failed is not tried again after the sign-out of another store`() async throws {
+    let (one, other) = (store(), store())
+    shared.refused.update { $0["k"] = .max }
+    await other.save("secret", for: "k")
+    try await one.signOut()
+    shared.refused.update { $0 = [:] }
+    #expect(await other.flush() == nil)
+    #expect(shared.writes.value == 1)
+  }
+
+  @Test func `S1: a removal that has failed does not remove what is written after the sign-out of another store`()
+    async throws
+  {
+    let (one, other) = (store(), store())
+    shared.isAway = true
+    await #expect(throws: SharedTruth.Away.self) { try await other.clear() }
+    shared.isAway = false
+    try await one.signOut()
+    let next = store()
+    save("new", in: next)
+    await next.flush()
+    await other.flush()
+    #expect(shared.value("k")?.value == "new")
+  }
+
+  @Test(arguments: [false, true])
+  func `A2: a watcher that stalls at a sign-out keeps no other store from its end, and no other watcher`(
+    isShared: Bool
+  ) async throws {
+    let folder = TemporaryFolder()
+    func open() throws -> Store<String, String> {
+      isShared ? store() : Store(.ofStream { _ in .never() }, storage: .source(try DiskCache(folder: folder.url)))
+    }
+    let (one, others, gate) = (try open(), try (0..<3).map { _ in try open() }, DispatchSemaphore(value: 0))
+    let entered = Monitor(false)
+    for other in others { save("v", in: other) }
+    let stalled = others[1].stream("k", .cacheOnly).subscribe(onNext: { snapshot in
+      guard snapshot.value == nil else { return }
+      entered.update { $0 = true }
+      gate.wait()
+    })
+    let watching = [one, others[0], others[2]].map { Recorder($0.stream("k", .cacheOnly)) }
+    let signOut = Task { try await one.signOut() }
+    try await entered.wait { $0 }
+    for watch in watching { try await watch.waitForCompletion() }
+    try await eventually { others.allSatisfy { $0.hasEnded } }
+    gate.signal()
+    try await signOut.value
+    stalled.dispose()
+  }
+}
