@@ -138,7 +138,7 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     account = .of(truth.identity)
     self.scheduler = scheduler
     self.onError = onError
-    // Here, not by the store: what was begun when that is released goes on.
+    // Here, not by the store: what was begun continues when that is released.
     account.onSignOut(of: self) { [weak self] in self?.endSignedOut() ?? SharedAccount.Ended() }
       .disposed(by: registration)
   }

@@ -38,7 +38,7 @@ import Testing
     return taken
   }
 
-  @Test func `T10: a request that is begun is no sign of life, by which another one may follow that is not replayable`()
+  @Test func `T10: a request that is begun counts for no sign of life, which one that is not replayable waits for`()
     throws
   {
     let connection = try connection(HTTP2Times(trust: .milliseconds(20)))
