@@ -42,6 +42,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   }
 
   let path: String
+  /// The path without symbolic links.
+  private let identity: String
   private let partition: [UInt8]
   private let fileSystem: any FileSystem
   private let entryLimit: Int
@@ -60,14 +62,15 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     self.fileSystem = fileSystem
     self.entryLimit = entryLimit
     try fileSystem.makeFolders(path)
+    identity = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     try locked(evenSignedOut: true) { folder, changedAt in
       defer { stamp(folder, after: changedAt) }
       try fileSystem.removeTemporaryFiles(in: path)
-      let begun = UnfinishedSignOuts.generation(of: path)
-      if let next = try begun ?? unfinishedGeneration() {
-        try finishSignOut(next, folder)
-        if let begun { UnfinishedSignOuts.end(begun, of: path) }
-      }
+      let begun = UnfinishedSignOuts.last(of: identity)
+      // If another one has followed, what is there now is of a later session.
+      let own = try begun.flatMap { begun in try isPast(begun.generation) ? nil : begun.next }
+      if let next = try own ?? unfinishedGeneration() { try finishSignOut(next, folder) }
+      if let begun { UnfinishedSignOuts.end(begun.next, of: identity) }
       try forgetDiscarded(uptime)
       let generation = try generation()
       state.withLock { $0.generation = generation }
@@ -177,24 +180,31 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// the folder before. All removals are tried before the first error is thrown; then another call finishes this, or who
   /// opens the folder next, also in another process if this one ends meanwhile.
   func signOut() throws {
-    let next = state.withLock { state in
+    let (own, next) = state.withLock { state in
       let next = state.next ?? Array(UUID().uuidString.utf8)
       (state.isSignedOut, state.next) = (true, next)
       state.forgetListing()
-      return next
+      return (state.generation, next)
     }
-    UnfinishedSignOuts.begin(next, of: path)
+    UnfinishedSignOuts.begin(UnfinishedSignOut(generation: own, next: next), of: identity)
     do {
       try locked(evenSignedOut: true) { folder, changedAt in
         defer { stamp(folder, after: changedAt) }
-        // Who has opened the folder since may have finished it: then the entries that are there are new.
-        if (try? generation()) == next { return try fileSystem.sync(folder) }
+        // Who has opened the folder since may have finished it, or signed out: then the entries that are there are of a
+        // later session.
+        if (try? isPast(own)) == true { return try fileSystem.sync(folder) }
         try finishSignOut(next, folder)
       }
     } catch let error as FileError where error.isNotFound {
       // Somebody has removed the folder, with everything in it.
     }
-    UnfinishedSignOuts.end(next, of: path)
+    UnfinishedSignOuts.end(next, of: identity)
+  }
+
+  /// Whether a sign-out has ended a generation. If somebody has removed the folder, none is known.
+  private func isPast(_ own: [UInt8]?) throws -> Bool {
+    guard let current = try generation() else { return false }
+    return current != own
   }
 
   /// Removes everything, then begins a generation.
@@ -207,7 +217,9 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     let isMarked = (try? mark()) != nil
     let spared = ["lock", "sending", Self.generationFile, Self.unfinishedFile]
     let names = try fileSystem.names(in: path).filter { !spared.contains($0) }
-    var steps = names.map { name in Result { try remove(file: name) } }
+    var steps = names.map { name in
+      Result { try fileSystem.removeIfThere("\(path)/\(name)", sparingFolders: true) }
+    }
     if !isMarked, (try? unfinishedGeneration()) != next { steps.append(Result { try mark() }) }
     for step in steps + [Result { try fileSystem.sync(folder) }] { try step.get() }
     try fileSystem.rename("\(path)/\(Self.unfinishedFile)", to: "\(path)/\(Self.generationFile)")
@@ -419,17 +431,23 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   }
 }
 
-/// The generations of the sign-outs that this process has begun and not finished, by the folder's path: it may have been
-/// unable to write that.
+/// A sign-out that ends one generation of a folder, if there was one, and begins the next.
+private struct UnfinishedSignOut {
+  let generation: [UInt8]?
+  let next: [UInt8]
+}
+
+/// The last sign-out of each folder, by its path, that this process has begun and not finished: it may have been unable to
+/// write that.
 private enum UnfinishedSignOuts {
-  private static let generations = Locked<[String: [UInt8]]>([:])
+  private static let table = Locked<[String: UnfinishedSignOut]>([:])
 
-  static func generation(of path: String) -> [UInt8]? { generations.withLock { $0[path] } }
+  static func last(of path: String) -> UnfinishedSignOut? { table.withLock { $0[path] } }
 
-  static func begin(_ generation: [UInt8], of path: String) { generations.withLock { $0[path] = generation } }
+  static func begin(_ signOut: UnfinishedSignOut, of path: String) { table.withLock { $0[path] = signOut } }
 
-  static func end(_ generation: [UInt8], of path: String) {
-    generations.withLock { if $0[path] == generation { $0[path] = nil } }
+  static func end(_ next: [UInt8], of path: String) {
+    table.withLock { if $0[path]?.next == next { $0[path] = nil } }
   }
 }
 

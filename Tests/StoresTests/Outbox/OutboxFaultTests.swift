@@ -187,6 +187,42 @@ import Testing
     #expect(server.received == ["d"])
   }
 
+  /// What the next session has added after another process has finished a sign-out that had failed here.
+  @Test(arguments: [false, true])
+  func `D8: a sign-out that another process has finished removes nothing of the next session`(
+    isTriedAgain: Bool
+  ) async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    server.set(.isAway)
+    _ = await outbox.outcome("a")
+    await outbox.lastTurn()
+    files.keepFiles(endingWith: ".e1")
+    await #expect(throws: FileError.self) { try await outbox.signOut() }
+    files.keepFiles(endingWith: nil)
+    // Another process, which signs out once more.
+    try await folder.outbox(OutboxServer()).signOut()
+    let other = try folder.outbox(server)
+    _ = await other.outcome("b")
+    await other.lastTurn()
+    if isTriedAgain { try await outbox.signOut() }
+    server.set(.answers)
+    #expect(await (try folder.outbox(server)).flush().sent.map(\.mutation) == ["b"])
+    #expect(server.received == ["b"])
+  }
+
+  @Test func `D8: a sign-out of an earlier session removes nothing of a later one`() async throws {
+    let (outbox, other) = (try folder.outbox(server), try folder.outbox(server))
+    server.set(.isAway)
+    try await other.signOut()
+    let next = try folder.outbox(server)
+    _ = await next.outcome("b")
+    await next.lastTurn()
+    try await outbox.signOut()
+    server.set(.answers)
+    #expect(await next.flush().sent.map(\.mutation) == ["b"])
+  }
+
   @Test func `D8, A2: a sign-out for which nothing could be written is finished by the next outbox of the process`()
     async throws
   {
