@@ -117,30 +117,32 @@ extension Outbox {
   /// where the turn was.
   private func scheduleNextAttempt(after failure: (any Error)?) {
     let (now, isOver) = (uptime, self.isOver)
-    let (old, delay) = state.withLock { state -> (OutboxPause, Duration?) in
+    let (old, timer, delay) = state.withLock { state -> (OutboxPause, (any Disposable)?, Duration?) in
       let old = state.pause
-      if isOver { return (old, nil) }
-      guard let failure else {
+      guard let failure, !isOver else {
         // What arrives, or has come since the turn began, has a turn of its own.
         let waits = state.coming.isEmpty && state.known.waiting.contains { !state.arriving.contains($0.id) }
-        return (old, waits ? state.pause.remaining(now: now) ?? Self.firstDelay : nil)
+        if waits, !isOver { return (old, nil, state.pause.remaining(now: now) ?? Self.firstDelay) }
+        // In the same step: the timer of what is queued again from now on stays.
+        return (old, exchange(&state.timer, with: nil), nil)
       }
       if state.pause.remaining(now: now) == nil {
         state.pause.begin(attempts: 0, because: RequestError(wrapping: failure), holdsBack: false, now: now)
       }
-      return (old, state.pause.remaining(now: now))
+      return (old, nil, state.pause.remaining(now: now))
     }
     // Released here, outside the lock.
     _ = old
-    setTimer(after: delay)
+    timer?.dispose()
+    if let delay { setTimer(after: delay) }
   }
 
-  /// Makes an attempt later by itself, or, if `nil`, no more.
-  func setTimer(after delay: Duration?) {
-    let timer = delay.map { scheduler.schedule(after: $0) { [weak self] in _ = self?.joinTurn() } }
+  /// Makes an attempt later by itself.
+  func setTimer(after delay: Duration) {
+    let timer = scheduler.schedule(after: delay) { [weak self] in _ = self?.joinTurn() }
     state.withLock { exchange(&$0.timer, with: timer) }?.dispose()
     // A sign-out, or closing, may have come before the timer was there.
-    if isOver { timer?.dispose() }
+    if isOver { timer.dispose() }
   }
 
   private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
