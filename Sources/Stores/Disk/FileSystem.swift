@@ -42,6 +42,9 @@ package protocol FileSystem: Sendable {
   /// Creates a folder that only its owner may use, unless it exists; returns whether it did.
   func makeFolder(_ path: String) throws -> Bool
 
+  /// Removes an empty folder.
+  func removeFolder(_ path: String) throws
+
   /// The names in a folder.
   func names(in folder: String) throws -> [String]
 }
@@ -141,6 +144,16 @@ extension FileSystem {
 
   private func makeAndSyncFolder(_ path: String) throws {
     guard try makeFolder(path) else { return }
+    do {
+      try syncFolder(around: path)
+    } catch {
+      // So that the next call makes and syncs it.
+      try? removeFolder(path)
+      throw error
+    }
+  }
+
+  private func syncFolder(around path: String) throws {
     let parent: Int32
     do {
       parent = try open("\(path)/..", .folder)

@@ -101,6 +101,8 @@ package struct SystemFileSystem: FileSystem {
     return false
   }
 
+  package func removeFolder(_ path: String) throws { _ = try check("rmdir", path) { rmdir(path) } }
+
   package func names(in folder: String) throws -> [String] {
     guard let directory = opendir(folder) else { throw error("opendir", folder) }
     defer { closedir(directory) }

@@ -218,6 +218,12 @@ final class FaultyFileSystem: FileSystem {
     return isNew
   }
 
+  func removeFolder(_ path: String) throws {
+    try check("removeFolder")
+    try real.removeFolder(path)
+    state.update { _ = $0.unsyncedFolders.remove(path) }
+  }
+
   func names(in folder: String) throws -> [String] {
     try check("names")
     let (names, first) = (try real.names(in: folder), state.value.firstName)
