@@ -64,11 +64,15 @@ final class SharedAccount: Sendable {
     withExtendedLifetime(released) {}
   }
 
-  /// Calls an action when another owner signs the account out, until the result is disposed. The action ends a store, and
-  /// calls nothing that may stall.
+  /// Calls an action when another owner signs the account out, until the result is disposed; at once, if that has happened
+  /// since the owner found the account. The action ends a store, and calls nothing that may stall.
   func onSignOut(of owner: AnyObject, _ action: @escaping @Sendable () -> Ended) -> any Disposable {
     let id = ObjectIdentifier(owner)
-    state.withLock { $0.onSignOut[id] = action }
+    let isSignedOut = state.withLock { state in
+      if !state.isSignedOut { state.onSignOut[id] = action }
+      return state.isSignedOut
+    }
+    if isSignedOut { action().notify() }
     return Disposables.create { [weak self] in
       let released = self?.state.withLock { $0.onSignOut.removeValue(forKey: id) }
       withExtendedLifetime(released) {}

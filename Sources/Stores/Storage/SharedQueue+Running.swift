@@ -174,6 +174,8 @@ extension SharedQueue {
       let onNotice = state.withLock { $0.onNotice }
       guard isNew, let greater = onNotice?(key, .renamed(work.version, to: version)) else { break }
       work.version = greater
+      // For who signs the account out, and for the next attempt if this one fails.
+      state.withLock { [work] in $0.lines[key]?.running?.work = work }
     }
     _ = state.withLock { $0.onNotice }?(key, .superseded(work.version))
   }

@@ -153,7 +153,12 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Sets what ends the store, and with that this, when another one signs the account out; `nil` if it is released.
   func onSignOut(_ action: @escaping @Sendable () -> SharedAccount.Ended?) {
-    state.withLock { $0.onSignOut = action }
+    let isEnded = state.withLock { state in
+      state.onSignOut = action
+      return state.isEnded
+    }
+    // It has come before.
+    if isEnded { action()?.notify() }
   }
 }
 
@@ -195,6 +200,19 @@ extension SharedQueue {
         state.removal = removal
       }
       return old
+    }
+  }
+
+  /// Adds who waits for the removal of everything, for the caller to begin once more; false if all is removed.
+  func joinRemoval(_ completion: @escaping WriteCompletion) -> Bool {
+    state.withLock { state in
+      let waiters = state.waiters(completion)
+      if state.nextRemoval != nil {
+        state.nextRemoval?.waiters += waiters
+      } else {
+        state.removal?.waiters += waiters
+      }
+      return state.removal != nil
     }
   }
 

@@ -63,8 +63,9 @@ extension StoreState {
       entries[key]?.cached = cached
     }
     memory.modify(key) { $0.isInvalidated = true }
-    store(.invalidate(key), isAsynchronous: true, completion: completion)
     if !refetch(key) { publish(key) }
+    // Last: it may call an observer, which may stall.
+    store(.invalidate(key), isAsynchronous: true, completion: completion)
   }
 
   /// Removes a value, also from the source of truth, and notifies watchers.
@@ -100,7 +101,9 @@ extension StoreState {
   /// After a sign-out: waits for its removal, or tries again if that has failed. Otherwise there is nothing to do: the
   /// records may belong to another store by now, opened after this one was signed out.
   private mutating func removeRemains(then completion: @escaping WriteCompletion) {
-    if let removal = storage.queue?.removal {
+    if let shared = storage.shared, shared.joinRemoval(completion) {
+      effects.append(.shareRemoval)
+    } else if let removal = storage.queue?.removal {
       effects.append(.finish(removal, .elsewhere, completion))
     } else if storage.queue?.hasRemains == true {
       store(.signOut, isAsynchronous: true, completion: completion)

@@ -35,6 +35,19 @@ import Testing
     #expect(shared.writes.value == 1)
   }
 
+  @Test func `S1: a sign-out that has failed is tried again by the next call, which fails as long as it does`()
+    async throws
+  {
+    let store = store()
+    await store.save("secret", for: "k")
+    shared.isAway = true
+    await #expect(throws: SharedTruth.Away.self) { try await store.signOut() }
+    await #expect(throws: SharedTruth.Away.self) { try await store.signOut() }
+    shared.isAway = false
+    try await store.signOut()
+    #expect(shared.value("k") == nil)
+  }
+
   @Test func `S1: a write that waits for another one of its key is not made after the sign-out of another store`()
     async throws
   {
