@@ -140,13 +140,14 @@ final class HTTP1Connection: HTTPConnection {
   func receiveEnd(isAuthentic: Bool) throws(RequestError) {
     guard exchange != nil, parser != nil else { throw .cut("before it responded") }
     try parser?.finish()
+    if isEarly, let writeError { throw writeError }
     // One whose end is known was complete before.
     guard isAuthentic || isEarly else { throw .cut("without saying that the response is complete") }
     (mayReuse, isEarly) = (false, false)
   }
 
   func didFailToRead(_ error: RequestError) -> ConnectionEvent? {
-    guard isEarly, let exchange else { return nil }
+    guard isEarly, writeError == nil, let exchange else { return nil }
     isEarly = false
     return .completed(complete(exchange, mayReuse: false))
   }

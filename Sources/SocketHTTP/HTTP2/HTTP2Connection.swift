@@ -426,7 +426,8 @@ final class HTTP2Connection: HTTPConnection {
     if !delivered.isEmpty, machine.progress(of: stream) == nil { delivered[ObjectIdentifier(one.exchange)] = nil }
     return .completed(
       ExchangeCompletion(
-        exchange: one.exchange, parts: one.parts, start: one.start, mayReuse: !machine.takesNoMore, keepAlive: nil))
+        exchange: one.exchange, parts: one.parts, start: one.start,
+        mayReuse: ending == nil && writeError == nil && !machine.takesNoMore, keepAlive: nil))
   }
 
   /// Takes an exchange from the connection, and says what is known about it.

@@ -101,6 +101,25 @@ import Testing
     #expect(whole.exchange === exchange)
   }
 
+  @Test(arguments: [Ending.reset, .cutWithoutNotice])
+  func `a whole response that came early does not count for a request whose body could not be read`(
+    ending: Ending
+  ) throws {
+    let (http, exchange) = (HTTP1Connection(), try exchange(.post, body: Data(count: 1 << 20)))
+    http.begin(exchange, whenReady: nil)
+    _ = write(http, upTo: 1_000)
+    try receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", http)
+    _ = http.didFailToWrite(RequestError(.cannotRead, "The file has changed."))
+    if ending == .reset {
+      let event = http.didFailToRead(RequestError(.connectionLost, "The connection was reset."))
+      #expect(completion(event) == nil)
+    } else {
+      let error = #expect(throws: RequestError.self) { try http.receiveEnd(isAuthentic: false) }
+      #expect(error?.kind == .cannotRead)
+    }
+    #expect(http.close().map(\.reached) == [.maybe])
+  }
+
   @Test func `a response that was cut off by a reset is not whole`() throws {
     let (http, exchange) = (HTTP1Connection(), try exchange(.post, body: Data(count: 1 << 20)))
     http.begin(exchange, whenReady: nil)
