@@ -8,8 +8,11 @@ extension RateLimitSignal {
   /// code `THROTTLED` (Shopify), `RATE_LIMITED` (also as `type`, GitHub's), `RATE_LIMIT_EXCEEDED` or `TOO_MANY_REQUESTS`.
   ///
   /// The time to wait is that of `Retry-After`, or the error's `extensions.retryAfter` in seconds, or what it takes
-  /// Shopify's bucket to hold the cost of the query, by `extensions.cost`; else that of the `ratelimit` fields. A mutation
-  /// one of whose errors is from inside its result may have been carried out (``RequestError/reached`` is `maybe`).
+  /// Shopify's bucket to hold the cost of the query, by `extensions.cost`; else that of the `ratelimit` fields.
+  ///
+  /// A mutation one of whose errors is from inside its result may have been carried out, so `RequestError.reached` is
+  /// `maybe`, unless the status itself refuses the request. If a document has several mutations, the response cannot tell
+  /// whether others were carried out before the one that was refused: send such mutations one by one.
   public static let graphQL = RateLimitSignal.http.or(
     RateLimitSignal {
       $0.isJSON
