@@ -10,8 +10,8 @@ public import Streams
 /// total as `HTTPTimeouts.total` says, and not for an upload. The error comes on the scheduler.
 ///
 /// The error's `reached` is `never` if nothing was sent, and nothing will be. A `SocketTransport` that the client or
-/// `send(_:through:)` was given knows that of a request that waits for a connection; any other transport, also one around
-/// that, may have sent what it has.
+/// `send(_:through:)` was given knows that of a request that waits for a connection. Any other transport, also one around
+/// that, and a middleware of your own inside this one, may have sent what they have.
 public struct DeadlineMiddleware: HTTPMiddleware {
   package final class Decider: Sendable {
     let limit: Duration?

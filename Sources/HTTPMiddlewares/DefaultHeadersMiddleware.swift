@@ -4,7 +4,7 @@ public import Streams
 /// Adds default header fields to each request; a field is not added if the request already has one with its name.
 ///
 /// A ``CacheMiddleware`` outside of it keeps responses to requests with other values of these fields apart.
-public struct DefaultHeadersMiddleware: HTTPMiddleware {
+public struct DefaultHeadersMiddleware: HTTPMiddleware, SendingByNext {
   let headers: HTTPHeaders
 
   /// Takes the fields to add.

@@ -14,7 +14,7 @@ import SystemBase
 ///
 /// Place it inside a ``RetryMiddleware``. Calls back on the exchanges' threads; the scheduler times the delay. Copies
 /// share their record of latencies, of at most 1,024 operations; those that were not used for longest are forgotten.
-public struct HedgingMiddleware: HTTPMiddleware {
+public struct HedgingMiddleware: HTTPMiddleware, SendingByNext {
   private struct Key: Hashable {
     let origin: HTTPOrigin
     let operationName: String?

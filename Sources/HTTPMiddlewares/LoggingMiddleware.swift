@@ -12,7 +12,7 @@ import SystemBase
 /// not known to be public are never shown, so a log contains no secret. It also hides the secrets of the request, and the
 /// token that an ``AuthMiddleware`` adds, wherever they occur in the response; put it after other middlewares that add
 /// secrets.
-public struct LoggingMiddleware: HTTPMiddleware {
+public struct LoggingMiddleware: HTTPMiddleware, SendingByNext {
   /// How much to log.
   public enum Detail: Sendable {
     /// A line when a request is sent, and one when it ends.

@@ -6,7 +6,7 @@ public import Streams
 /// A client of the module GraphQLClient takes an observer itself, and also reports to it whether the response could be
 /// decoded; this middleware is for sending requests without such a client. A request that already has an observer keeps
 /// it.
-public struct ObservingMiddleware: HTTPMiddleware {
+public struct ObservingMiddleware: HTTPMiddleware, SendingByNext {
   private let observer: any RequestObserver
   private let scheduler: any Scheduler
 

@@ -12,7 +12,7 @@ import SystemBase
 /// Place it outside an ``AuthMiddleware``, never inside, so that each request on the way is an exchange with a token of
 /// its own. Otherwise, a challenge after a redirect would be taken for one to the first request, which has been carried
 /// out by then.
-public struct RedirectMiddleware: HTTPMiddleware {
+public struct RedirectMiddleware: HTTPMiddleware, SendingByNext {
   private let limit: Int
   private let scheduler: any Scheduler
 

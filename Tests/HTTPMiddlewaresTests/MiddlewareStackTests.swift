@@ -301,6 +301,43 @@ struct MiddlewareStackTests {
     #expect(errors.map(\.reached) == [.maybe])
   }
 
+  /// Sends a request of its own in the place of each that it gets, by a transport of its own.
+  private struct Elsewhere: HTTPMiddleware {
+    let other: any HTTPTransport
+
+    func intercept(
+      _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    ) -> Observable<HTTPResponsePart> {
+      do {
+        return other.send(try HTTPRequest(method: request.method, url: request.url, body: request.body))
+      } catch {
+        return .error(error)
+      }
+    }
+  }
+
+  @Test func `R1: a deadline does not say that a request never left which a middleware may have sent by itself`() throws
+  {
+    let tracking = TrackingTransport { _ in .never() }
+    let errors = try failure(of: tracking, through: [Elsewhere(other: unknown(.never()))])
+    #expect(entries == ["sent"])
+    #expect(errors.map(\.reached) == [.maybe])
+  }
+
+  @Test func `R1: a deadline that stands alone does not say that a request never left which its caller sends`()
+    throws
+  {
+    let errors = Recorded<RequestError>()
+    let middleware = DeadlineMiddleware(.seconds(1), scheduler: scheduler)
+    _ = middleware.intercept(try MiddlewareHarness.request()) { [log] _ in
+      log.withLock { $0.append("sent") }
+      return .never()
+    }.subscribe(onError: { errors.add(RequestError(wrapping: $0)) })
+    scheduler.run()
+    #expect(entries == ["sent"])
+    #expect(errors.all.map(\.reached) == [.maybe])
+  }
+
   @Test func `a deadline knows that a request never left, however often it was handed over`() throws {
     let tracking = TrackingTransport { [log] _ in
       let count = log.withLock { log in
@@ -310,7 +347,11 @@ struct MiddlewareStackTests {
       return count == 1 ? .error(RequestError(.cannotConnect, "There is no server.")) : .never()
     }
     let errors = try failure(
-      of: tracking, through: [RetryMiddleware(.immediate(attempts: 3), scheduler: scheduler)])
+      of: tracking,
+      through: [
+        LoggingMiddleware { _ in }, RetryMiddleware(.immediate(attempts: 3), scheduler: scheduler),
+        DefaultHeadersMiddleware([:]),
+      ])
     #expect(entries.count == 2)
     #expect(errors.map(\.kind) == [.timedOut])
     #expect(errors.map(\.reached) == [.never])

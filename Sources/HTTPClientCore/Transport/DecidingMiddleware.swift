@@ -17,11 +17,16 @@ package protocol DecidingMiddleware: HTTPMiddleware {
 extension DecidingMiddleware {
   package var asksGate: Bool { false }
 
-  /// Passes a request through this middleware alone.
+  /// Passes a request through this middleware alone, to what may send it.
   package func deciding(
     on request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    .handled { MiddlewareRun([decider], request, next: next) }
+    .handled {
+      MiddlewareRun([decider], request) { request in
+        do { try request.recordHandover() } catch { return .error(error) }
+        return next(request)
+      }
+    }
   }
 }
 

@@ -59,7 +59,7 @@ extension HTTPTransport {
 /// Middlewares, the first of them outermost, as requests pass through them. A stack equals only itself.
 package final class MiddlewareStack: Sendable {
   fileprivate enum Link {
-    case middleware(any HTTPMiddleware)
+    case middleware(any HTTPMiddleware, sendsByNext: Bool)
     /// Those that stand next to each other.
     case deciding([any RequestDecider])
 
@@ -81,7 +81,7 @@ package final class MiddlewareStack: Sendable {
     var links: [Link] = []
     for middleware in middlewares {
       guard let last = middleware as? any DecidingMiddleware else {
-        links.append(.middleware(middleware))
+        links.append(.middleware(middleware, sendsByNext: middleware is any SendingByNext))
         continue
       }
       if case .deciding(let others) = links.last {
@@ -156,7 +156,11 @@ private final class MiddlewareWay: HandlerMaker {
   func send() -> Observable<HTTPResponsePart> {
     guard index < stack.links.count else { return send(request, innermost: 0) }
     switch stack.links[index] {
-    case .middleware(let middleware): return middleware.intercept(request) { [self] in sendOn($0) }
+    case .middleware(let middleware, let sendsByNext):
+      if !sendsByNext {
+        do { try request.recordHandover() } catch { return .error(error) }
+      }
+      return middleware.intercept(request) { [self] in sendOn($0) }
     case .deciding: return .handled(by: self)
     }
   }

@@ -59,8 +59,8 @@ extension HTTPRequest {
 }
 
 extension HTTPRequest {
-  /// Records that a transport is about to send the request, for a middleware that asks; one that tracks it records that
-  /// itself. Throws if the time of the request is over: then it must not be sent any more.
+  /// Records that a transport, or a middleware that may have one, is about to send the request, for a middleware that asks;
+  /// one that tracks it records that itself. Throws if the time of the request is over: then it must not be sent any more.
   package func recordHandover(isTracked: Bool = false) throws(RequestError) {
     guard let gate = context.sendGate, !gate.recordHandover(isTracked: isTracked) else { return }
     throw RequestError(
@@ -72,11 +72,14 @@ extension HTTPRequest {
 /// A transport that opens the gate of each request before its first byte, see ``SendGate``.
 package protocol SendTracking: HTTPTransport {}
 
+/// A middleware that sends nothing but by what it is given as `next`, see ``SendGate``.
+package protocol SendingByNext: HTTPMiddleware {}
+
 /// Whether any byte of a request may have left this machine. A request that has not left can safely be sent later, even
 /// one that is not idempotent.
 ///
 /// A transport that is ``SendTracking`` opens it before the first byte. Any other one may send the request as soon as it has
-/// it, or hand it to others, so the gate is opened before that.
+/// it, or hand it to others, and so may a middleware that is not ``SendingByNext``: the gate is opened before they have it.
 package struct SendGate: ~Copyable, Sendable {
   // Not private: with testable imports in release, other modules refer to it, and would not link.
   enum State: UInt8, AtomicRepresentable { case unsent, sent, cancelled }

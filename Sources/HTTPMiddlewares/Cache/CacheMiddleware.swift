@@ -32,7 +32,7 @@ public import SystemBase
 ///
 /// Place it outside retries, limits and tokens, so that what is stored waits for none of them. Calls back on the
 /// subscriber's thread for what is stored, else on the exchange's.
-public struct CacheMiddleware: HTTPMiddleware {
+public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
   private let storage: any CacheStorage
   private let mode: CacheMode
   private var owners: RequestOwners
