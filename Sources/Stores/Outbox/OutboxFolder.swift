@@ -66,11 +66,11 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try locked(evenSignedOut: true) { folder, changedAt in
       defer { stamp(folder, after: changedAt) }
       try fileSystem.removeTemporaryFiles(in: path)
-      let begun = UnfinishedSignOuts.last(of: identity)
+      let begun = UnfinishedSignOuts.all(of: identity)
       // If another one has followed, what is there now is of a later session.
-      let own = try begun.flatMap { begun in try isPast(begun.generation) ? nil : begun.next }
+      let own = try begun.last { try !isPast($0.generation) }?.next
       if let next = try own ?? unfinishedGeneration() { try finishSignOut(next, folder) }
-      if let begun { UnfinishedSignOuts.end(begun.next, of: identity) }
+      for signOut in begun { UnfinishedSignOuts.end(signOut.next, of: identity) }
       try forgetDiscarded(uptime)
       let generation = try generation()
       state.withLock { $0.generation = generation }
@@ -437,17 +437,23 @@ private struct UnfinishedSignOut {
   let next: [UInt8]
 }
 
-/// The last sign-out of each folder, by its path, that this process has begun and not finished: it may have been unable to
+/// The sign-outs of each folder, by its path, that this process has begun and not finished: it may have been unable to
 /// write that.
 private enum UnfinishedSignOuts {
-  private static let table = Locked<[String: UnfinishedSignOut]>([:])
+  private static let table = Locked<[String: [UnfinishedSignOut]]>([:])
 
-  static func last(of path: String) -> UnfinishedSignOut? { table.withLock { $0[path] } }
+  static func all(of path: String) -> [UnfinishedSignOut] { table.withLock { $0[path] ?? [] } }
 
-  static func begin(_ signOut: UnfinishedSignOut, of path: String) { table.withLock { $0[path] = signOut } }
+  static func begin(_ signOut: UnfinishedSignOut, of path: String) {
+    end(signOut.next, of: path)
+    table.withLock { $0[path, default: []].append(signOut) }
+  }
 
   static func end(_ next: [UInt8], of path: String) {
-    table.withLock { if $0[path]?.next == next { $0[path] = nil } }
+    table.withLock { table in
+      table[path]?.removeAll { $0.next == next }
+      if table[path]?.isEmpty == true { table[path] = nil }
+    }
   }
 }
 

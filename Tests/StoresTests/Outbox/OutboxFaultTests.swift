@@ -211,6 +211,24 @@ import Testing
     #expect(server.received == ["b"])
   }
 
+  @Test func `D8, A2: a sign-out of an earlier session does not make one forgotten that a later one has begun`()
+    async throws
+  {
+    let files = FaultyFileSystem()
+    let (outbox, other) = (try folder.outbox(server), try folder.outbox(server))
+    server.set(.isAway)
+    try await other.signOut()
+    let next = try folder.outbox(server, fileSystem: files)
+    _ = await next.outcome("b")
+    await next.lastTurn()
+    files.fail(call: 0, isLasting: true)
+    await #expect(throws: FileError.self) { try await next.signOut() }
+    try await outbox.signOut()
+    server.set(.answers)
+    try await folder.outbox(server).flush()
+    #expect(server.received == [])
+  }
+
   @Test func `D8: a sign-out of an earlier session removes nothing of a later one`() async throws {
     let (outbox, other) = (try folder.outbox(server), try folder.outbox(server))
     server.set(.isAway)
