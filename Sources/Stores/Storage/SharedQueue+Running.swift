@@ -71,7 +71,10 @@ extension SharedQueue {
         if $0.removal?.version == version { $0.removal?.isStuck = true }
       } takeWaiters: { [weak self] in
         self?.state.withLock { state in
-          defer { state.removal?.waiters = [] }
+          defer {
+            state.removal?.waiters = []
+            state.removal?.isOverdue = true
+          }
           return state.removal?.waiters ?? []
         } ?? []
       } body: { [truth] in

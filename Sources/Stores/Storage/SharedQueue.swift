@@ -45,10 +45,13 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return [Waiter(number: nextNumber(), completion: completion)]
     }
 
-    /// Takes out those who have begun to wait by then, for a change of a key, or the removal of everything, that was not begun.
+    /// Takes out those who have begun to wait by then, for a change of a key, or the removal of everything, that was not begun, or
+    /// has run for longer than the limit.
     mutating func takeLate(through number: UInt64, _ key: Key?) -> [Waiter] {
       var late = nextRemoval?.waiters.take(through: number) ?? []
-      if removal?.isRunning == false { late += removal?.waiters.take(through: number) ?? [] }
+      if let removal, !removal.isRunning || removal.isOverdue {
+        late += self.removal?.waiters.take(through: number) ?? []
+      }
       if let key { late += lines[key]?.waiting?.waiters.take(through: number) ?? [] }
       return late
     }
@@ -241,7 +244,12 @@ extension SharedQueue {
   }
 
   private func endSignedOut() -> SharedAccount.Ended {
-    if let ended = state.withLock({ $0.onSignOut })?() { return ended }
+    // In one step: who sets the action from now on calls it.
+    let action = state.withLock { state in
+      state.isEnded = true
+      return state.onSignOut
+    }
+    if let ended = action?() { return ended }
     let abandoned = end()
     let notifications = abandoned.completions.map { completion in { @Sendable in completion(StoreError.signedOut) } }
     return SharedAccount.Ended(latest: abandoned.latest, notifications: notifications)
@@ -273,6 +281,7 @@ extension SharedQueue {
     let version = state.withLock { state -> EntryVersion? in
       guard state.runningCount == 0, let removal = state.removal, !removal.isRunning else { return nil }
       state.removal?.isRunning = true
+      state.removal?.isOverdue = false
       return removal.version
     }
     if let version {

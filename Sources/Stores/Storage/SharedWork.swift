@@ -49,6 +49,8 @@ extension SharedQueue {
     let version: EntryVersion
     var waiters: [Waiter] = []
     var isRunning = false
+    /// Whether it has run for longer than the time limit, so that those who wait from then on have one of their own.
+    var isOverdue = false
     /// Whether the source has not ended it although it was cancelled.
     var isStuck = false
     var isOutstanding = false

@@ -63,9 +63,14 @@ extension StoreState {
       entries[key]?.cached = cached
     }
     memory.modify(key) { $0.isInvalidated = true }
-    if !refetch(key) { publish(key) }
-    // Last: it may call an observer, which may stall.
+    // Before the request, whose response has a later version; but it is carried out last: it may call an observer, which
+    // may stall.
+    let place = effects.count
     store(.invalidate(key), isAsynchronous: true, completion: completion)
+    let storing = effects[place...]
+    effects.removeSubrange(place...)
+    if !refetch(key) { publish(key) }
+    effects += storing
   }
 
   /// Removes a value, also from the source of truth, and notifies watchers.

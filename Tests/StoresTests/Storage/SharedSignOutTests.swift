@@ -1,4 +1,5 @@
 import Foundation
+import HTTPClientCore
 import Stores
 import StoresTestSupport
 import Streams
@@ -44,6 +45,19 @@ import Testing
     await #expect(throws: SharedTruth.Away.self) { try await store.signOut() }
     await #expect(throws: SharedTruth.Away.self) { try await store.signOut() }
     shared.isAway = false
+    try await store.signOut()
+    #expect(shared.value("k") == nil)
+  }
+
+  @Test func `E3: who waits for a removal that the source does not end is not kept waiting`() async throws {
+    let store = store()
+    await store.save("secret", for: "k")
+    shared.stall()
+    for _ in 0..<2 {
+      let error = await #expect(throws: RequestError.self) { try await store.signOut() }
+      #expect(error?.kind == .timedOut)
+    }
+    shared.resume()
     try await store.signOut()
     #expect(shared.value("k") == nil)
   }

@@ -46,6 +46,23 @@ struct SharedTruthTests {
     #expect(failures > 1)
   }
 
+  @Test func `what is requested because of an invalidation is not marked by it in the source`() async throws {
+    let store = makeStore()
+    await store.save("old", for: "k")
+    await store.flush()
+    let watch = store.stream("k", .cacheAndNetwork).subscribe(onNext: { _ in })
+    defer { watch.dispose() }
+    try await network.wait(forCount: 1)
+    network[0].answer("1")
+    try await shared.wait { $0["k"]?.value == "1" }
+    await store.invalidate("k")
+    try await network.wait(forCount: 2)
+    try await shared.wait { $0["k"]?.isInvalidated == true }
+    network[1].answer("2")
+    try await shared.wait { $0["k"]?.value == "2" }
+    #expect(shared.value("k")?.isInvalidated == false)
+  }
+
   @Test func `a write is in memory at once, and shared after a flush`() async {
     let store = makeStore()
     await store.save("1", for: "k")
