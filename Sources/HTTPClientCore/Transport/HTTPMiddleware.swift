@@ -19,6 +19,9 @@ public protocol HTTPMiddleware: Sendable {
   var addedCredentials: AddedCredentials { get }
 }
 
+/// A middleware that sends nothing but by what it is given as `next`, see ``SendGate``.
+package protocol SendingByNext: HTTPMiddleware {}
+
 extension HTTPTransport {
   /// Sends a request through middlewares, the first of them outermost.
   ///

@@ -21,3 +21,6 @@ public protocol HTTPTransport: Sendable {
   ///   others wait for.
   func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart>
 }
+
+/// A transport that opens the gate of each request before its first byte, see ``SendGate``.
+package protocol SendTracking: HTTPTransport {}

@@ -69,12 +69,6 @@ extension HTTPRequest {
   }
 }
 
-/// A transport that opens the gate of each request before its first byte, see ``SendGate``.
-package protocol SendTracking: HTTPTransport {}
-
-/// A middleware that sends nothing but by what it is given as `next`, see ``SendGate``.
-package protocol SendingByNext: HTTPMiddleware {}
-
 /// Whether any byte of a request may have left this machine. A request that has not left can safely be sent later, even
 /// one that is not idempotent.
 ///
