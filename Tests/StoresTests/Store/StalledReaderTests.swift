@@ -1,4 +1,5 @@
 import Foundation
+import GraphQLClient
 import Stores
 import StoresTestSupport
 import Streams
@@ -34,6 +35,25 @@ import Testing
     let stalled = store.get("k", .networkOnly).subscribe(onNext: { _ in gate.wait() })
     await store.invalidate("k")
     Thread.detachNewThread { [network] in network[0].answer("v") }
+    try await network.wait(forCount: 2)
+    let other = Recorder(store.get("k", .networkOnly))
+    network[1].answer("w")
+    try await other.waitForCompletion()
+    gate.signal()
+    for subscription in [watch, stalled] { subscription.dispose() }
+  }
+
+  @Test(arguments: [false, true])
+  func `E1: an observer of events that stalls does not keep the request of a gap from others that have joined it`(
+    hasTruth: Bool
+  ) async throws {
+    let store = hasTruth ? store() : Store(.ofPartial(network.fetch))
+    let events = PublishSubject<LiveEvent<String>>()
+    let watch = store.stream("k", .cacheAndNetwork).subscribe(onNext: { _ in })
+    network[0].answer("v")
+    let stalled = store.follow("k", events.asObservable()) { live, _ in live }
+      .subscribe(onNext: { _ in gate.wait() })
+    Thread.detachNewThread { events.onNext(.reconnected) }
     try await network.wait(forCount: 2)
     let other = Recorder(store.get("k", .networkOnly))
     network[1].answer("w")
