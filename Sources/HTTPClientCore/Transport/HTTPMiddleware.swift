@@ -42,6 +42,7 @@ extension HTTPTransport {
   }
 
   private func reported(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    // The cast is a look-up: only for a request that has a gate.
     if request.context.sendGate != nil {
       do { try request.recordHandover(isTracked: self is any SendTracking) } catch { return .error(error) }
     }
@@ -183,12 +184,12 @@ private final class MiddlewareWay: HandlerMaker {
   /// Sends what a link has passed on. What is inside is made where a request gets there: a cache may have the response
   /// before.
   private func sendOn(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    MiddlewareWay(entered(request), through: stack, from: index + 1, and: innermost, to: transport, recorder).send()
+    MiddlewareWay(continuing(request), through: stack, from: index + 1, and: innermost, to: transport, recorder).send()
   }
 
   /// What a middleware passes on. A request that it has made itself is for the account of the one in whose place it goes
   /// out, and is secret, counted and followed like that one.
-  private func entered(_ request: consuming HTTPRequest) -> HTTPRequest {
+  private func continuing(_ request: consuming HTTPRequest) -> HTTPRequest {
     if request.context.entry == nil { request.context = self.request.context }
     return request
   }
@@ -198,7 +199,7 @@ private final class MiddlewareWay: HandlerMaker {
   ) -> Observable<HTTPResponsePart> {
     guard index < innermost.count else { return exchange(request, isSubscribed: isSubscribed) }
     return innermost[index].intercept(request) { [self] in
-      send(entered($0), innermost: index + 1, isSubscribed: isSubscribed)
+      send(continuing($0), innermost: index + 1, isSubscribed: isSubscribed)
     }
   }
 

@@ -256,12 +256,11 @@ extension StoreState {
     if !response.isPartial { unhide(afterSuccessOf: fetchID, showing: { $0 != key && !(isCached && $0 == target) }) }
     let isOutOfDate = isSuperseded && entries[key]?.cached?.isInvalidated ?? false
     // Claimed before watchers are notified, so that they see at once that a request is in flight; begun at the end.
-    let effectsBefore = effects.count
-    if mayBeOutdated || isOutOfDate || isNewest && lacksChange { refetch(key) }
-    // Those who wait for a value that was removed meanwhile get what the server has now.
-    if isRemoved { refetch(key, for: fetch.claims.keys) }
-    let beginning = Array(effects[effectsBefore...])
-    effects.removeSubrange(effectsBefore...)
+    let beginning = postponing { state in
+      if mayBeOutdated || isOutOfDate || isNewest && lacksChange { state.refetch(key) }
+      // Those who wait for a value that was removed meanwhile get what the server has now.
+      if isRemoved { state.refetch(key, for: fetch.claims.keys) }
+    }
     if isCached {
       response = cache(response, for: target, requestedAt: fetchID, version: pushed > 0 ? nil : fetch.version)
       publish(target, source: .network)
@@ -308,13 +307,12 @@ extension StoreState {
     let waiters = fetch.waiters
     // Carried out after watchers are notified. Readers get the failure once what they may not see is gone, or is hidden
     // for the next process, too. Nothing stands in.
-    let effectsBefore = effects.count
-    if effect != .keep {
-      apply(effect, of: key) { _ in Fetch.answer(waiters, .failure(error)) }
-      if !waiters.isEmpty { markAnswers(since: effectsBefore) }
+    let applying = postponing { state in
+      guard effect != .keep else { return }
+      let effectsBefore = state.effects.count
+      state.apply(effect, of: key) { _ in Fetch.answer(waiters, .failure(error)) }
+      if !waiters.isEmpty { state.markAnswers(since: effectsBefore) }
     }
-    let applying = Array(effects[effectsBefore...])
-    effects.removeSubrange(effectsBefore...)
     if let delay {
       let failure = KeyFailure(error: error, isOutage: isOutage, count: count, at: now, delay: delay)
       discard(all: failures.write(failure, for: key, cost: 0))

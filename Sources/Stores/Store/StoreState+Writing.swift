@@ -65,10 +65,7 @@ extension StoreState {
     memory.modify(key) { $0.isInvalidated = true }
     // Before the request, whose response has a later version; but it is carried out last: it may call an observer, which
     // may stall.
-    let place = effects.count
-    store(.invalidate(key), isAsynchronous: true, completion: completion)
-    let storing = effects[place...]
-    effects.removeSubrange(place...)
+    let storing = postponing { $0.store(.invalidate(key), isAsynchronous: true, completion: completion) }
     if !refetch(key) { publish(key) }
     effects += storing
   }

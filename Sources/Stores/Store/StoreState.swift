@@ -296,6 +296,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     if !isAwaited, let completion { effects.append(.complete(completion, nil)) }
   }
 
+  /// The effects of a change, for the caller to add behind others.
+  mutating func postponing(_ change: (inout Self) -> Void) -> [Effect] {
+    let place = effects.count
+    change(&self)
+    defer { effects.removeSubrange(place...) }
+    return Array(effects[place...])
+  }
+
   /// Enqueues work for an asynchronous source of truth. What is not a value gets its version here.
   private mutating func share(
     _ work: StorageQueue<Key, Value>.Work, _ shared: SharedQueue<Key, Value>, _ completion: WriteCompletion?
