@@ -445,8 +445,10 @@ private enum UnfinishedSignOuts {
   static func all(of path: String) -> [UnfinishedSignOut] { table.withLock { $0[path] ?? [] } }
 
   static func begin(_ signOut: UnfinishedSignOut, of path: String) {
-    end(signOut.next, of: path)
-    table.withLock { $0[path, default: []].append(signOut) }
+    table.withLock { table in
+      // In one step, if this is another attempt: who opens the folder meanwhile finds it.
+      table[path] = (table[path] ?? []).filter { $0.next != signOut.next } + [signOut]
+    }
   }
 
   static func end(_ next: [UInt8], of path: String) {

@@ -33,8 +33,8 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var failures = 0
     var timer: (any Disposable)?
     var flushes: [Flush] = []
-    /// Whether another store has signed the account out: nothing is begun any more.
-    var isEnded = false
+    /// Whether another store has signed the account out, and whether this has ended since: nothing is begun any more.
+    var (isSignedOut, isEnded) = (false, false)
     var onSignOut: (@Sendable () -> SharedAccount.Ended?)?
     var onNotice: (@Sendable (Key, Notice) -> EntryVersion?)?
     /// The number of the last one who waits, job or attempt.
@@ -156,12 +156,12 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Sets what ends the store, and with that this, when another one signs the account out; `nil` if it is released.
   func onSignOut(_ action: @escaping @Sendable () -> SharedAccount.Ended?) {
-    let isEnded = state.withLock { state in
+    let isSignedOut = state.withLock { state in
       state.onSignOut = action
-      return state.isEnded
+      return state.isSignedOut
     }
     // It has come before.
-    if isEnded { action()?.notify() }
+    if isSignedOut { action()?.notify() }
   }
 }
 
@@ -246,7 +246,7 @@ extension SharedQueue {
   private func endSignedOut() -> SharedAccount.Ended {
     // In one step: who sets the action from now on calls it.
     let action = state.withLock { state in
-      state.isEnded = true
+      state.isSignedOut = true
       return state.onSignOut
     }
     if let ended = action?() { return ended }
