@@ -22,12 +22,16 @@ import SystemBase
 /// - Of a response that can be read in two ways, such as one with two lengths, it takes one.
 /// - What is not HTTP may be reported as a lost connection, or wait for the deadline.
 /// - There is no back-pressure: what a slow observer has not taken yet is buffered in memory.
+/// - A body that comes faster than it can be read keeps the session from everything else until it pauses: after
+///   disposal it is read on and thrown away, for seconds, and other requests begin only then.
 /// - Content codings such as gzip are not requested, and are refused: a truncated response would look complete.
 /// - TLS cannot be configured: the system's certificate authorities are used, and verification is always on.
 /// - All requests of a process share one queue inside Foundation, which limits them to about 2,500 requests a second.
 public final class URLSessionTransport: HTTPTransport {
   private let session: URLSession
   private let delegate = SessionDelegate()
+  /// Where the session is called: on Linux each call waits for what the session is reading.
+  private let calls = DispatchQueue(label: "URLSessionTransport")
 
   /// Makes a transport with connections of its own.
   public init() {
@@ -62,14 +66,20 @@ public final class URLSessionTransport: HTTPTransport {
         return Disposables.create()
       }
       let exchange = URLSessionExchange(request, observer: observer)
-      let task = session.dataTask(with: URLRequest(request))
-      delegate.add(exchange, for: task)
+      let disposal = DisposeBag()
       exchange.start()
-      task.resume()
-      return Disposables.create { [self] in
-        exchange.stop()
-        if delegate.remove(task) != nil { task.cancel() }
+      calls.async { [self] in
+        guard !disposal.isDisposed else { return }
+        let task = session.dataTask(with: URLRequest(request))
+        delegate.add(exchange, for: task)
+        task.resume()
+        disposal.insert(
+          Disposables.create { [self] in
+            if delegate.remove(task) != nil { calls.async { task.cancel() } }
+          })
       }
+      disposal.insert(Disposables.create { exchange.stop() })
+      return disposal
     }
   }
 }

@@ -60,6 +60,22 @@ struct URLSessionTransportTests {
     #expect(server.requests.count == 1)
   }
 
+  /// Foundation reads such a body on until it pauses, which takes seconds in about every third of these rounds.
+  @Test func `T7: neither disposing nor sending waits while Foundation reads a body without end`() async throws {
+    for _ in 0..<8 {
+      let server = try ScriptedServer(.endlessBody)
+      let isReading = Latch()
+      let first = try transport.send(request(server)).subscribe(onNext: { _ in isReading.open() }, onError: { _ in })
+      try await isReading.wait()
+      let start = ContinuousClock.now
+      let second = try transport.send(request(server)).subscribe(onError: { _ in })
+      second.dispose()
+      first.dispose()
+      #expect(.now - start < .milliseconds(250))
+      server.stop()
+    }
+  }
+
   @Test func `a transport that is released with its last exchange leaves nothing behind`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     weak var gone: URLSessionTransport?
