@@ -167,7 +167,7 @@ private func text(_ data: JSONValue) -> String { (try? data.json()).map { String
     #expect(pages.state.items.map(\.hearts) == ["♥1,0,2"])
     own.dispose()
     #expect(pages.state.items.map(\.hearts) == ["1,2"])
-    _ = other
+    withExtendedLifetime(other) {}
   }
 
   @Test func `an own like shows the heart in the timeline of who likes alone, also if others have written the moment`()
@@ -179,7 +179,7 @@ private func text(_ data: JSONValue) -> String { (try? data.json()).map { String
     #expect(pages.state.items.map(\.hearts) == ["1"])
     let owner = world.like("0")
     #expect(pages.state.items.map(\.hearts) == ["♥1,0"])
-    _ = (author, owner)
+    withExtendedLifetime((author, owner)) {}
   }
 
   @Test func `an own like that waits shows the heart after a restart, with pages that were there, and that come later`()
@@ -235,6 +235,6 @@ private func text(_ data: JSONValue) -> String { (try? data.json()).map { String
     #expect(world.hearts == ["1,2"])
     world.answer(world.server[0], ["1"])
     #expect(world.hearts == ["1,2"])
-    _ = likes
+    withExtendedLifetime(likes) {}
   }
 }

@@ -292,7 +292,10 @@ import Testing
   {
     let server = try await BFFServer.start()
     let relay = try CuttingRelay(to: server.port)
-    let client = try LiveWay.webSocket.client(url("http://127.0.0.1:\(relay.port)/graphql"), quick)
+    // On a busy machine the server works longer on so many than it may take to answer a ping.
+    var patient = quick
+    patient.pong = .seconds(60)
+    let client = try LiveWay.webSocket.client(url("http://127.0.0.1:\(relay.port)/graphql"), patient)
     let direct = try APIClient(baseURL: server.graphqlURL)
     let count = TestScale.count(300, long: 2_000)
     let all = (0..<count).map { _ in Seen(Liked(userID: "1").subscribe(on: client)) }

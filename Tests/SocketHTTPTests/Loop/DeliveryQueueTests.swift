@@ -22,7 +22,7 @@ import Testing
       let strong = Witness()
       witness = strong
       queue.add(nil) {
-        _ = strong
+        withExtendedLifetime(strong) {}
         isDone.open()
       }
     }

@@ -82,7 +82,9 @@ import TransportConformance
       try await pass(.milliseconds(400), on: transport())
       hasPassed.signal()
       try await isOver.wait(for: "the deadline", within: .seconds(10))
-      return try #require(start.value.flatMap { start in end.value.map { $0 - start } })
+      // On a busy machine the head may be later than the deadline: that is one more time that is too late.
+      guard let start = start.value else { return .seconds(10) }
+      return try #require(end.value) - start
     }
   }
 

@@ -182,7 +182,7 @@ import Testing
     records.setAway(false)
     try await eventually { records.opened().isRefused }
     #expect(try process().store.peek(GetIssue("1")) == nil)
-    _ = first
+    withExtendedLifetime(first) {}
   }
 
   @Test func `N7: after a sign-out that the storage could not do, nothing is written, and another one does it`()

@@ -85,7 +85,7 @@ import Testing
     try world.store.update(GetIssue("1")) { $0.issue?.title = "c" }
     #expect(try found(self.bytes()).issue == "1 c OPEN")
     #expect(try found(self.bytes()).errors == [])
-    _ = world
+    withExtendedLifetime(world) {}
   }
 
   @Test func `N8: a journal that would become too long to be read is replaced in time`() async throws {

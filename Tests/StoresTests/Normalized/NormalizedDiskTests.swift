@@ -31,7 +31,7 @@ import Testing
     let get = Recorder(next.store.get(GetIssue("1"), .cacheFirst))
     #expect(get.brief() == ["1 a OPEN memory"])
     #expect(next.server.count == 0)
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test func `an age after a restart is that of the response, also for freshness`() async throws {
@@ -39,7 +39,7 @@ import Testing
     try await world.request(GetIssue("1"), issue("1", "a"))
     let (next, copy) = try restarted(later: .seconds(60)) { $0.freshness.staleTime = .seconds(30) }
     #expect(next.store.peek(GetIssue("1"))?.isStale == true)
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test func `a value from before a restart is requested again when it is as old as the interval`() async throws {
@@ -60,7 +60,7 @@ import Testing
     try await world.request(GetIssuesWithIDs(), issues(("1", "a")))
     let (next, copy) = try restarted(later: .seconds(60))
     #expect(next.store.peek(OnlyIDs())?.age == .seconds(60))
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test func `lists, embedded objects, nulls and fields with arguments are there after a restart`() async throws {
@@ -92,7 +92,7 @@ import Testing
     let (next, copy) = try restarted()
     #expect(before?.issues.count == 2)
     #expect(next.store.peek(Labels())?.value == before)
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test func `N8: the response of a mutation is on disk when it is given`() async throws {
@@ -107,7 +107,7 @@ import Testing
     try await mutation.waitForCompletion()
     let (next, copy) = try restarted()
     #expect(next.store.peek(GetIssue("1"))?.brief == "1 A OPEN memory")
-    _ = (earlyCopy, copy)
+    withExtendedLifetime((earlyCopy, copy)) {}
   }
 
   @Test func `N8: an edit is on disk when it returns`() async throws {
@@ -116,7 +116,7 @@ import Testing
     try world.store.update(GetIssue("1")) { $0.issue?.title = "edited" }
     let (next, copy) = try restarted()
     #expect(next.store.peek(GetIssue("1"))?.brief == "1 edited OPEN memory")
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test func `what lies in a layer, above an older request, is on disk`() async throws {
@@ -126,7 +126,7 @@ import Testing
     try world.store.update(GetIssue("1")) { $0.issue?.title = "edited" }
     let (next, copy) = try restarted()
     #expect(next.store.peek(GetIssue("1"))?.brief == "1 edited OPEN memory")
-    _ = (slow, copy)
+    withExtendedLifetime((slow, copy)) {}
   }
 
   @Test func `an entity that was invalidated is missing after a restart`() async throws {
@@ -135,7 +135,7 @@ import Testing
     world.store.invalidate(EntityID("Issue", id: "1"))
     let (next, copy) = try restarted()
     #expect(next.store.missingPath(of: GetIssue("1")) == "issue.__typename")
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test func `an operation that was invalidated is out of date after a restart, until its response comes`() async throws
@@ -147,7 +147,7 @@ import Testing
     #expect(next.store.peek(GetIssue("1"))?.isStale == true)
     try await next.request(GetIssue("1"), issue("1", "b"))
     #expect(next.store.peek(GetIssue("1"))?.brief == "1 b OPEN memory")
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test func `what a server has forbidden is missing after a restart`() async throws {
@@ -159,7 +159,7 @@ import Testing
     let (next, copy) = try restarted()
     #expect(next.store.missingPath(of: GetIssue("1")) == "issue")
     #expect(next.store.peek(GetIssue("1")) == nil)
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test(.timeLimit(.minutes(1)))
@@ -177,7 +177,7 @@ import Testing
     try await refused.waitForEnd()
     let (next, copy) = try restarted()
     #expect(next.store.missingPath(of: GetIssue("1")) == "issue")
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test func `after a 401 everything stays hidden, also after a restart, until a request succeeds`() async throws {
@@ -209,7 +209,7 @@ import Testing
     let (next, copy) = try restarted()
     #expect(next.store.peek(GetIssue("1")) == nil)
     #expect(next.store.peek(GetIssue("3"))?.brief == "3 c OPEN memory")
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test func `N7: a sign-out removes the file, and nothing late is written`() async throws {
@@ -264,7 +264,7 @@ import Testing
     try await world.store.flush()
     let (next, copy) = try restarted()
     #expect(next.store.peek(GetIssue("1"))?.brief == "1 a OPEN memory")
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 
   @Test(.timeLimit(.minutes(1)))
@@ -298,6 +298,6 @@ import Testing
     #expect(try Data(contentsOf: file).count < 400_000)
     let (next, copy) = try restarted()
     #expect(next.store.peek(GetIssue("1"))?.value?.issue?.title == "99 \(text)")
-    _ = copy
+    withExtendedLifetime(copy) {}
   }
 }

@@ -71,7 +71,7 @@ import Testing
   @Test func `elements with keys may be moved and changed at once`() throws {
     let (world, list) = try world()
     let withIDs = Recorder(world.store.get(GetIssuesWithIDs()))
-    _ = withIDs
+    withExtendedLifetime(withIDs) {}
     try world.store.update(GetIssuesWithIDs()) { data in
       data.issues.reverse()
       data.issues[1].title = "A"
@@ -118,7 +118,7 @@ import Testing
     #expect(values.take().isEmpty)
     let detail = Recorder(world.store.get(GetIssue("3")))
     world.server.last.data(issue("3", "c"))
-    _ = detail
+    withExtendedLifetime(detail) {}
     #expect(values.take().map(\.description) == ["c OPEN"])
   }
 
@@ -146,7 +146,7 @@ import Testing
     // It leaves the memory of values, and comes back from the records.
     try world.store.update(GetIssues()) { $0.issues[0].title = "A" }
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 A OPEN memory ~")
-    _ = list
+    withExtendedLifetime(list) {}
   }
 
   @Test func `an entity that is invalidated leaves the last value, stale, and is requested again`() throws {

@@ -74,7 +74,7 @@ import Testing
       world.server.last.data(#"{"issue": {"__typename": "Issue", "id": 1, "author": \#(user)}}"#)
     }
     #expect(world.server.count < 6)
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `a refusal of the account hides everything until a request succeeds`() throws {
@@ -89,7 +89,7 @@ import Testing
     let again = Recorder(world.store.get(GetIssue("1"), .networkOnly))
     world.server.last.data(issue("1", "A"))
     #expect(list.take().last?.value?.description == "A")
-    _ = (detail, again)
+    withExtendedLifetime((detail, again)) {}
   }
 
   @Test func `what the server refuses to one operation is gone for all that begin with it`() throws {
@@ -102,7 +102,7 @@ import Testing
     #expect(world.store.peek(GetIssue("1")) == nil)
     #expect(world.store.missingPath(of: GetIssue("1")) == "issue")
     #expect(world.server.count == 2)
-    _ = again
+    withExtendedLifetime(again) {}
   }
 
   @Test func `what a code beside data refuses is gone`() throws {
@@ -117,7 +117,7 @@ import Testing
       """)
     #expect(again.error.value != nil)
     #expect(world.store.peek(GetIssue("1")) == nil)
-    _ = first
+    withExtendedLifetime(first) {}
   }
 
   @Test func `N6: what the server refuses is gone also while an older request is in progress`() throws {
@@ -131,7 +131,7 @@ import Testing
     world.server[0].data(issue("9", "i"))
     #expect(world.store.peek(GetIssue("1")) == nil)
     #expect(world.store.size < 200)
-    _ = (slow, first, again)
+    withExtendedLifetime((slow, first, again)) {}
   }
 
   @Test func `other operations that begin with what the server refuses do not show it any more`() throws {
@@ -144,7 +144,7 @@ import Testing
     world.server[1].answer("{}", status: 403)
     #expect(other.take().last.map { $0.value == nil } == true)
     #expect(world.store.peek(OnlyState()) == nil)
-    _ = (first, again)
+    withExtendedLifetime((first, again)) {}
   }
 
   @Test func `a failed operation is not requested again for a time`() throws {
@@ -157,7 +157,7 @@ import Testing
     world.time.advance(by: .seconds(2))
     let third = Recorder(world.store.get(GetIssue("1")))
     #expect(world.server.count == 2)
-    _ = (first, third)
+    withExtendedLifetime((first, third)) {}
   }
 
   @Test func `N7: a response that was requested before everything was removed is not kept`() async throws {
@@ -170,7 +170,7 @@ import Testing
     #expect(list.brief() == ["a network"])
     #expect(world.store.size == 0)
     #expect(world.store.peek(GetIssues()) == nil)
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `N7: after a sign-out nothing is shown, and nothing comes back`() async throws {
@@ -198,7 +198,7 @@ import Testing
     let own = Recorder(first.store.get(GetIssue("1")))
     first.server.last.data(issue("1", "secret"))
     #expect(second.store.peek(GetIssue("1")) == nil)
-    _ = own
+    withExtendedLifetime(own) {}
   }
 }
 
@@ -211,7 +211,7 @@ import Testing
     for id in 2...20 {
       let other = Recorder(world.store.get(GetIssue("\(id)")))
       world.server.last.data(issue("\(id)", String(repeating: "x", count: 100)))
-      _ = other
+      withExtendedLifetime(other) {}
     }
     let size = world.store.size
     world.store.collect()
@@ -231,7 +231,7 @@ import Testing
     for id in 1...100 {
       let other = Recorder(world.store.get(GetIssue("\(id)")))
       world.server.last.data(issue("\(id)", String(repeating: "x", count: 100)))
-      _ = other
+      withExtendedLifetime(other) {}
       world.time.advance(by: .milliseconds(1))
     }
     #expect(world.store.size < 10_000)

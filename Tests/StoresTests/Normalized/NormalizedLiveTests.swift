@@ -119,7 +119,7 @@ import Testing
     world.server.last.data(issue("1", "b"))
     // It was asked for earlier: what came later, and was asked for later, stays.
     #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 a OPEN")
-    _ = first
+    withExtendedLifetime(first) {}
   }
 
   /// A watcher of an operation that stalls when it is shown a title.
@@ -147,7 +147,7 @@ import Testing
     Thread.detachNewThread { request.data(issue("1", "b")) }
     try await list.wait { $0 == "1:b memory" }
     gate.signal()
-    _ = (watching, stalled)
+    withExtendedLifetime((watching, stalled)) {}
   }
 
   @Test(.timeLimit(.minutes(1))) func `a watcher that stalls keeps no mutation from its answer`() async throws {
@@ -159,7 +159,7 @@ import Testing
     Thread.detachNewThread { request.data(renamed("1", "b")) }
     try await mutation.waitForCompletion()
     gate.signal()
-    _ = stalled
+    withExtendedLifetime(stalled) {}
   }
 
   @Test(.timeLimit(.minutes(1))) func `what is there is found also while it changes`() async throws {

@@ -13,7 +13,7 @@ import Testing
     let world = try NormalizedWorld()
     let get = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
     world.server[0].data(issues(("1", "a")))
-    _ = get
+    withExtendedLifetime(get) {}
     let list = Recorder(world.store.stream(GetIssuesWithIDs(), .cacheOnly))
     let mutation = Recorder(
       world.store.mutate(RenameIssue("2", "x"), optimisticResponse: ["rename": ["id": "1", "title": "a"]]) { _, edits in
@@ -22,14 +22,14 @@ import Testing
     #expect(list.take().last?.isStale == true)
     world.server[1].fail()
     #expect(list.take().last?.isStale == false)
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `a value is up to date again when others bring what was missing`() throws {
     let world = try NormalizedWorld()
     let get = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
     world.server[0].data(issues(("1", "a")))
-    _ = get
+    withExtendedLifetime(get) {}
     let list = Recorder(world.store.stream(GetIssuesWithIDs(), .cacheOnly))
     try world.store.receive(ids("1", "2"), of: OnlyIDs())
     #expect(list.take().last?.isStale == true)
@@ -67,7 +67,7 @@ import Testing
     // In 480 seconds: at once, and after 10, 20, 40, and then 60 seconds each.
     #expect(world.server.count > 5)
     #expect(world.server.count < 15)
-    _ = list
+    withExtendedLifetime(list) {}
   }
 
   @Test func `an entity that is invalidated twice is requested twice`() throws {
@@ -80,14 +80,14 @@ import Testing
     world.time.advance(by: .seconds(3))
     world.store.invalidate(EntityID("Issue", id: "1"))
     try #require(world.server.count == 3)
-    _ = one
+    withExtendedLifetime(one) {}
   }
 
   @Test func `a watcher that makes no request begins no pause`() throws {
     let world = try NormalizedWorld()
     let get = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
     world.server[0].data(issues(("1", "a")))
-    _ = get
+    withExtendedLifetime(get) {}
     let passive = Recorder(world.store.stream(GetIssuesWithIDs(), .cacheOnly))
     try world.store.receive(ids("1", "2"), of: OnlyIDs())
     try #require(world.server.count == 1)
@@ -97,14 +97,14 @@ import Testing
     world.time.advance(by: .seconds(1))
     try world.store.receive(ids("1", "3"), of: OnlyIDs())
     try #require(world.server.count == 3)
-    _ = (passive, active)
+    withExtendedLifetime((passive, active)) {}
   }
 
   @Test func `what was invalidated while it was requested stays out of date, also when it is read again`() throws {
     let world = try NormalizedWorld()
     let get = Recorder(world.store.get(OnlyState(), .networkOnly))
     world.server[0].data(#"{"issue": {"__typename": "Issue", "id": "1", "state": "OPEN"}}"#)
-    _ = get
+    withExtendedLifetime(get) {}
     let one = Recorder(world.store.get(GetIssue("1")))
     try world.store.invalidate(GetIssue("1"))
     world.server[1].data(issue("1", "a"))
@@ -112,7 +112,7 @@ import Testing
     // Nobody watches it, so it is dropped, and read from the records.
     try world.store.receive(["issue": ["id": "1", "state": "CLOSED"]], of: OnlyState())
     #expect(world.store.peek(GetIssue("1"))?.brief == "1 a CLOSED memory ~")
-    _ = one
+    withExtendedLifetime(one) {}
   }
 
   @Test func `a partial value is out of date when others change what it has`() throws {

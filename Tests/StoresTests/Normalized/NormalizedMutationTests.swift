@@ -37,7 +37,7 @@ import Testing
     #expect(list.brief() == ["A?,b optimistic"])
     world.server.last.data(renamed("1", "A"))
     #expect(list.brief() == ["A,b memory"])
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `an optimistic response that was right is confirmed`() throws {
@@ -47,7 +47,7 @@ import Testing
     #expect(list.brief() == ["A,b optimistic"])
     world.server.last.data(renamed("1", "A"))
     #expect(list.brief() == ["A,b memory"])
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `N5: a mutation that fails is rolled back`() throws {
@@ -81,7 +81,7 @@ import Testing
     // What was sent last is what stays, in whichever order the responses come; if that is the other order, it is not
     // certain that the server has it, and it is requested again.
     #expect(list.take().last?.brief == (isFirstFirst ? "Y,b memory" : "Y,b memory ~ …"))
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `of two mutations, the first fails, and the second stays`() throws {
@@ -95,7 +95,7 @@ import Testing
     #expect(list.take().isEmpty)
     world.server[2].fail()
     #expect(list.brief() == ["a,b memory"])
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `N4: a query that was sent before a mutation, and is answered after it, settles below it`() throws {
@@ -109,7 +109,7 @@ import Testing
     #expect(list.take().isEmpty)
     #expect(query.brief() == ["1 A CLOSED network"])
     #expect(world.store.records.withLock { $0.cache.layerNumbers }.isEmpty)
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `a query that was sent after a mutation, and is answered before it, shows below its layer`() throws {
@@ -123,7 +123,7 @@ import Testing
     world.server[1].fail()
     #expect(list.brief() == ["a,B memory"])
     #expect(world.store.records.withLock { $0.cache.layerNumbers }.isEmpty)
-    _ = (mutation, query)
+    withExtendedLifetime((mutation, query)) {}
   }
 
   @Test func `an updater adds an element to a list, for the optimistic response and for the server's`() throws {
@@ -139,7 +139,7 @@ import Testing
     world.server.last.data(renamed("7", "n"))
     #expect(list.brief() == ["n,a,b memory"])
     #expect(world.store.peek(GetIssuesWithIDs())?.value?.description == "7:n,1:a,2:b")
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `what a closure throws before the mutation is sent means nothing for what is cached`() throws {

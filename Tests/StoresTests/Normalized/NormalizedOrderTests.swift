@@ -17,7 +17,7 @@ import Testing
     let world = try NormalizedWorld()
     let get = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
     world.server[0].data(issues(("1", "a")))
-    _ = get
+    withExtendedLifetime(get) {}
     return (world, Recorder(world.store.stream(GetIssuesWithIDs(), .cacheOnly)))
   }
 
@@ -41,7 +41,7 @@ import Testing
     world.store.invalidate(EntityID("Issue", id: "1"))
     #expect(world.store.missingPath(of: GetIssue("1")) != nil)
     try #require(world.server.count == 3)
-    _ = (slow, one)
+    withExtendedLifetime((slow, one)) {}
   }
 
   @Test func `N6: a response that was requested before an entity was invalidated is out of date`() throws {
@@ -55,7 +55,7 @@ import Testing
     #expect(world.store.peek(GetIssue("1"))?.isStale == true)
     world.server[2].data(issue("1", "b"))
     #expect(one.take().last?.brief == "1 b OPEN network")
-    _ = older
+    withExtendedLifetime(older) {}
   }
 
   @Test(arguments: [nil, "title"])
@@ -94,7 +94,7 @@ import Testing
     let last = try #require(list.take().last)
     #expect(last.isStale)
     try #require(world.server.count == 4)
-    _ = (older, newer)
+    withExtendedLifetime((older, newer)) {}
   }
 
   @Test func `an edit does not keep what another mutation shows, and that fails`() throws {
@@ -104,7 +104,7 @@ import Testing
     world.server[1].fail()
     #expect(list.take().last?.brief == "1:a,2:b memory")
     #expect(world.store.missingPath(of: GetIssuesWithIDs()) == nil)
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test(arguments: [false, true])
@@ -117,7 +117,7 @@ import Testing
     if !isFirstFirst { world.server[1].fail() }
     #expect(list.take().last?.brief == "b:B,1:a memory")
     #expect(world.store.missingPath(of: GetIssuesWithIDs()) == nil)
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `two mutations that add to a list, and are answered in order, are both in it`() throws {
@@ -126,7 +126,7 @@ import Testing
     world.server[1].data(renamed("a", "A"))
     world.server[2].data(renamed("b", "B"))
     #expect(list.take().last?.brief == "b:B,a:A,1:a memory")
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `an embedded object keeps nothing of an optimistic one`() throws {
@@ -157,7 +157,7 @@ import Testing
     world.server.last.fail()
     #expect(world.store.peek(First())?.value?.settings.a == "1")
     #expect(world.store.peek(Second())?.value?.settings.b == "2")
-    _ = (mutation, slow)
+    withExtendedLifetime((mutation, slow)) {}
   }
 
   @Test func `a query that is answered before a mutation that was sent first leaves the optimistic value`() throws {
@@ -175,7 +175,7 @@ import Testing
     try #require(world.server.count == 4)
     world.server[3].data(issue("1", "A"))
     #expect(one.take().last?.brief == "1 A OPEN network")
-    _ = (mutation, query)
+    withExtendedLifetime((mutation, query)) {}
   }
 
   @Test func `N4: a mutation that is answered before one that was sent first may have been made first`() throws {
@@ -192,7 +192,7 @@ import Testing
     try #require(world.server.count == 4)
     world.server[3].data(issue("1", "b"))
     #expect(one.take().last?.brief == "1 b OPEN network")
-    _ = mutations
+    withExtendedLifetime(mutations) {}
   }
 
   @Test func `mutations that are answered in the other order with the same are not requested again`() throws {
@@ -204,7 +204,7 @@ import Testing
     world.server[1].data(renamed("1", "b"))
     #expect(one.take().last?.brief == "1 b OPEN memory")
     #expect(world.server.count == 3)
-    _ = mutations
+    withExtendedLifetime(mutations) {}
   }
 
   @Test func `what is received during a mutation may be older than its change`() throws {
@@ -218,7 +218,7 @@ import Testing
     try #require(world.server.count == 3)
     world.server[2].data(issue("1", "b"))
     #expect(one.take().last?.brief == "1 b OPEN network")
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test(arguments: [false, true])
@@ -234,7 +234,7 @@ import Testing
     world.server[1].data(renamed("1", "b"))
     #expect(world.server.count == 2)
     #expect(one.take().last?.brief == "1 c OPEN memory")
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test(arguments: [false, true])
@@ -259,7 +259,7 @@ import Testing
     // The server may have made the change after it has pushed.
     #expect(world.server.count == (isPushLast ? 3 : 2))
     #expect(world.store.records.withLock { $0.cache.layerNumbers.isEmpty })
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `an update of what another has changed meanwhile is made again`() throws {
@@ -343,7 +343,7 @@ import Testing
     let world = try NormalizedWorld()
     let get = Recorder(world.store.get(GetIssuesWithIDs(), .networkOnly))
     world.server[0].data(issues(("1", "a")))
-    _ = get
+    withExtendedLifetime(get) {}
     let store = world.store
     during { store.invalidate(EntityID("Issue", id: "1")) }
     let list = Recorder(store.stream(Hooked()))
@@ -376,7 +376,7 @@ import Testing
     try store.receive(["rename": ["id": "1", "title": "b"]], of: RenameIssue("1", "x"))
     #expect(watcher.take().last?.value?.issues.first?.title == "b")
     try #require(world.server.count == 1)
-    _ = get
+    withExtendedLifetime(get) {}
   }
 
   @Test func `a change is shown, also if who decodes a response has read it before its step`() async throws {
@@ -402,6 +402,6 @@ import Testing
     goOn.signal()
     try await isShown.wait { $0 }
     #expect(list.take().last?.value?.issues.first?.title == "d")
-    _ = get
+    withExtendedLifetime(get) {}
   }
 }

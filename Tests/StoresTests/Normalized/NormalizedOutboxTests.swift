@@ -421,6 +421,6 @@ import Testing
     try await world.server.wait(for: 2)
     world.server.last.fail()
     await outbox.close()
-    _ = submissions
+    withExtendedLifetime(submissions) {}
   }
 }

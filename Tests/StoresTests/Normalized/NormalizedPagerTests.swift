@@ -183,7 +183,7 @@ import Testing
     #expect(states.brief == "t1,t2,c")
     world.server.last.data(renamed("3", "C"))
     #expect(states.brief == "t1,t2,C")
-    _ = rename
+    withExtendedLifetime(rename) {}
   }
 
   @Test func `the failure of a page stays until it is requested again, and others may come meanwhile`() throws {
@@ -351,7 +351,7 @@ import Testing
     world.server.last.data(page([1, 2], hasNext: true))
     let ids = Recorder(world.store.get(GetIDs()))
     world.server.last.data(page([1, 9, 2], hasNext: true).replacing(", \"title\": \"t9\"", with: ""))
-    _ = ids
+    withExtendedLifetime(ids) {}
     #expect(pager.state.brief == "t1>")
     pager.loadMore()
     #expect(world.server.last["variables"]?["after"] == "c1")

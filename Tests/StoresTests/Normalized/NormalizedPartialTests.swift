@@ -123,7 +123,7 @@ import Testing
     let part = Recorder(world.store.stream(Detail(), .networkOnly, allowsPartial: true))
     world.server.last.data(Detail.data("b", "OPEN"))
     try await world.store.flush()
-    _ = part
+    withExtendedLifetime(part) {}
     let copy = try folder.copy()
     let next = try NormalizedWorld(in: copy.url, later: .seconds(9))
     #expect(next.store.peek(Detail())?.brief == "b OPEN memory")
@@ -197,7 +197,7 @@ import Testing
     world.store.invalidate(EntityID("Issue", id: "1"), field: "state")
     world.server.last.data(Detail.data("a", "OPEN"))
     #expect(world.store.peek(Detail())?.isStale == true)
-    _ = (whole, part)
+    withExtendedLifetime((whole, part)) {}
   }
 
   @Test func `nothing is shown of a page that is not there`() async throws {

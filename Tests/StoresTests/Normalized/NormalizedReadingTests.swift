@@ -45,7 +45,7 @@ import Testing
     let world = try NormalizedWorld()
     let list = Recorder(world.store.get(GetIssuesWithIDs()))
     world.server.last.data(issues(("1", "a"), ("2", "b")))
-    _ = list
+    withExtendedLifetime(list) {}
     #expect(Recorder(world.store.get(GetIssues())).brief() == ["a,b memory"])
     #expect(world.server.count == 1)
   }
@@ -54,7 +54,7 @@ import Testing
     let world = try NormalizedWorld()
     let list = Recorder(world.store.get(GetIssuesWithIDs()))
     world.server.last.data(issues(("1", "a"), ("2", "b")))
-    _ = list
+    withExtendedLifetime(list) {}
     #expect(world.store.missingPath(of: GetIssues()) == nil)
     #expect(world.store.missingPath(of: GetIssue("1")) == "issue")
     #expect(world.store.peek(GetIssue("1")) == nil)
@@ -76,7 +76,7 @@ import Testing
     let first = Recorder(world.store.get(GetIssue("1")))
     let second = Recorder(world.store.get(GetIssue("2")))
     #expect(world.server.requests.value.filter { !$0.isCancelled.value }.count == 2)
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `the policies read and request as those of a store do`() throws {
@@ -84,7 +84,7 @@ import Testing
     #expect(Recorder(world.store.get(GetIssue("1"), .cacheOnly)).error.value as? StoreError == .notCached)
     let first = Recorder(world.store.get(GetIssue("1")))
     world.server.last.data(issue("1", "a"))
-    _ = first
+    withExtendedLifetime(first) {}
     #expect(Recorder(world.store.get(GetIssue("1"), .cacheOnly)).brief() == ["1 a OPEN memory"])
     #expect(Recorder(world.store.get(GetIssue("1"), .cacheFirst)).brief() == ["1 a OPEN memory"])
     #expect(world.server.count == 1)
@@ -109,7 +109,7 @@ import Testing
     world.time.advance(by: .seconds(50))
     let detail = Recorder(world.store.get(GetIssue("1")))
     world.server.last.data(issue("1", "A"))
-    _ = detail
+    withExtendedLifetime(detail) {}
     #expect(list.take().map(\.age) == [.seconds(50)])
     world.time.advance(by: .seconds(20))
     let again = Recorder(world.store.get(GetIssues()))
@@ -122,10 +122,10 @@ import Testing
     let world = try NormalizedWorld()
     let list = Recorder(world.store.get(GetIssues()))
     world.server.last.data(issues(("1", "a"), ("2", "b")))
-    _ = list
+    withExtendedLifetime(list) {}
     let detail = Recorder(world.store.get(GetIssue("1")))
     world.server.last.data(issue("1", "A"))
-    _ = detail
+    withExtendedLifetime(detail) {}
     #expect(Recorder(world.store.get(GetIssues())).brief() == ["A,b memory"])
     #expect(world.store.peek(GetIssues())?.value?.description == "A,b")
   }
@@ -136,7 +136,7 @@ import Testing
     #expect(list.brief() == ["-"])
     let other = Recorder(world.store.get(GetIssuesWithIDs()))
     world.server.last.data(issues(("1", "a"), ("2", "b")))
-    _ = other
+    withExtendedLifetime(other) {}
     #expect(list.brief() == ["a,b memory"])
   }
 
@@ -149,7 +149,7 @@ import Testing
     _ = (list.take(), withIDs)
     let detail = Recorder(world.store.get(GetIssue("3")))
     world.server.last.data(issue("3", "C"))
-    _ = detail
+    withExtendedLifetime(detail) {}
     #expect(list.brief() == ["a,C memory"])
   }
 
@@ -168,6 +168,6 @@ import Testing
       world.time.advance(by: .milliseconds(1))
       #expect(world.server.count == count + 1)
     }
-    _ = stream
+    withExtendedLifetime(stream) {}
   }
 }

@@ -42,7 +42,7 @@ import Testing
     world.server[1].data(renamed("b", "B"))
     #expect(list.brief() == ["b:B,a:A,1:a memory"])
     #expect(world.server.count == 2)
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `of two mutations that add to a list, the second is answered first, and both are in it`() throws {
@@ -55,7 +55,7 @@ import Testing
     #expect(list.brief() == ["a:A,b:B,1:a memory"])
     #expect(world.store.peek(GetIssuesWithIDs())?.isStale == false)
     #expect(world.server.count == 2)
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `of two mutations that add to a list, the first fails, and only the second is left`() throws {
@@ -66,7 +66,7 @@ import Testing
     #expect(list.brief() == ["t2:t2,1:a optimistic"])
     world.server[1].data(renamed("b", "B"))
     #expect(list.brief() == ["b:B,1:a memory"])
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `closures are not called again where an answer is as expected`() throws {
@@ -92,7 +92,7 @@ import Testing
     let (first, second) = (add("t1", to: world), add("t2", to: world))
     world.server[19].data(renamed("a", "A"))
     #expect(list.brief().last?.hasPrefix("t2:t2,a:A,1:a") == true)
-    _ = (mutations, first, second)
+    withExtendedLifetime((mutations, first, second)) {}
   }
 
   @Test func `a list that comes again during a mutation has what that adds`() throws {
@@ -105,7 +105,7 @@ import Testing
     #expect(get.take().last?.value?.description == "t1:t1,2:b,1:a")
     world.server[0].data(renamed("a", "A"))
     #expect(list.take().last?.value?.description.hasSuffix("2:b,1:a") == true)
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `a list that comes again with what a closure adds is no longer optimistic`() throws {
@@ -123,7 +123,7 @@ import Testing
     let shown = list.take().last
     #expect(shown?.value?.issues.map(\.id) == ["1", "2"])
     #expect(shown?.source == .memory)
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `an answer that comes below what a mutation has added is below it`() throws {
@@ -134,7 +134,7 @@ import Testing
     world.server[0].data(issues(("3", "c")))
     #expect(list.take().last?.value?.description == "a:A,3:c")
     #expect(world.store.missingPath(of: GetIssuesWithIDs()) == nil)
-    _ = (slow, mutation)
+    withExtendedLifetime((slow, mutation)) {}
   }
 
   @Test func `a list that was not there is added to when it comes`() throws {
@@ -143,7 +143,7 @@ import Testing
     let mutation = add("t1", to: world)
     world.server[0].data(issues(("1", "a")))
     #expect(list.take().last?.value?.description == "t1:t1,1:a")
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `an edit during a mutation is below what that adds`() throws {
@@ -153,7 +153,7 @@ import Testing
     #expect(list.take().last?.value?.description == "t1:t1,1:a,2:b")
     world.server[0].data(renamed("a", "A"))
     #expect(list.take().last?.brief == "a:A,1:a,2:b memory")
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `any number of mutations that add to a list are on top of what changes below them`() async throws {
@@ -165,7 +165,7 @@ import Testing
     #expect(shown.last == "2")
     // They would be made again for each that ends.
     try await world.store.clear()
-    _ = mutations
+    withExtendedLifetime(mutations) {}
   }
 
   @Test func `a closure is not called again for what it does not read`() throws {
@@ -179,7 +179,7 @@ import Testing
       })
     try world.store.receive(["issue": ["id": "9", "title": "z", "state": "OPEN"]], of: GetIssue("9"))
     #expect(calls.value == 1)
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test(arguments: [false, true])
@@ -197,7 +197,7 @@ import Testing
     if !isOptimistic { world.server.last.data(renamed("5", "x")) }
     #expect(world.store.peek(GetIssuesWithIDs())?.value?.description == "1:a,3:c,2:b")
     #expect(world.store.peek(GetIssue("9"))?.value?.issue?.title == "z!")
-    _ = (slow, mutation)
+    withExtendedLifetime((slow, mutation)) {}
   }
 
   @Test func `a closure that changes the store itself ends`() throws {
@@ -209,7 +209,7 @@ import Testing
         try store.update(GetIssuesWithIDs()) { $0.issues.append(.init(id: "3", title: "c")) }
       })
     #expect(list.take().isEmpty == false)
-    _ = mutation
+    withExtendedLifetime(mutation) {}
   }
 
   @Test func `what a closure writes is not kept if everything was removed since its mutation was sent`() async throws {
@@ -230,7 +230,7 @@ import Testing
     try await world.store.signOut()
     world.server[0].data(renamed("a", "A"))
     #expect(world.store.peek(GetIssuesWithIDs()) == nil)
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test func `layers that are made again survive collections`() throws {
@@ -247,7 +247,7 @@ import Testing
     world.server[0].data(renamed("a", "A"))
     world.store.collect()
     #expect(list.take().last?.value?.description == "a:A,b:B,19:19")
-    _ = (first, second)
+    withExtendedLifetime((first, second)) {}
   }
 
   @Test(arguments: 0..<40 as Range<UInt64>)

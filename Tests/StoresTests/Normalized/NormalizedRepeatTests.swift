@@ -84,7 +84,7 @@ import Testing
     world.server[1].data(issues(("1", "old"), ("2", "x")))
     #expect(one.take().last?.value?.description == "1 a OPEN")
     #expect(older.take().last?.value?.description == "1:a,2:x")
-    _ = newer
+    withExtendedLifetime(newer) {}
   }
 
   @Test func `a response is written whose fields become younger by it`() throws {
@@ -92,7 +92,7 @@ import Testing
     let one = Recorder(world.store.stream(GetIssue("1")))
     world.server[0].data(Self.forms[0])
     #expect(try !isRepeated(Self.forms[0], world))
-    _ = one
+    withExtendedLifetime(one) {}
   }
 
   @Test func `a response with errors, and one that nothing was read of, are written`() throws {
@@ -102,6 +102,6 @@ import Testing
     world.server[0].answer(#"{"data":\#(json),"errors":[{"message":"m","path":["issue"]}]}"#)
     #expect(try !isRepeated(json, world))
     #expect(try !isRepeated(json, world, "2"))
-    _ = get
+    withExtendedLifetime(get) {}
   }
 }

@@ -65,7 +65,7 @@ import Testing
     #expect(world.store.peek(GetIssue("1"))?.value?.description == "1 b OPEN")
     world.time.advance(by: .seconds(2))
     #expect(isStale(GetIssue("1"), in: world) == true)
-    _ = older
+    withExtendedLifetime(older) {}
   }
 
   @Test func `the response to a mutation makes what it has younger, and an edit does not`() async throws {

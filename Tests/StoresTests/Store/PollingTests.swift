@@ -52,7 +52,7 @@ struct PollingTests {
     server[0].answer(2)
     time.advance(by: .seconds(10))
     #expect(server.count == 2)
-    _ = streams
+    withExtendedLifetime(streams) {}
   }
 
   @Test func `after failures in a row the pause doubles, and a response ends that`() {
@@ -88,7 +88,7 @@ struct PollingTests {
     #expect(server.count == count)
     time.advance(by: .seconds(1))
     #expect(server.count == count + 1)
-    _ = stream
+    withExtendedLifetime(stream) {}
   }
 
   @Test func `the server's pause is kept if it is longer`() {
@@ -102,7 +102,7 @@ struct PollingTests {
     #expect(server.count == 2)
     time.advance(by: .seconds(1))
     #expect(server.count == 3)
-    _ = stream
+    withExtendedLifetime(stream) {}
   }
 
   @Test func `the pause after a failure ends with a response to somebody else`() {
@@ -116,7 +116,7 @@ struct PollingTests {
     server[count - 1].answer(1)
     time.advance(by: .seconds(20))
     #expect(server.count == count + 1)
-    _ = (refused, stream, refreshed)
+    withExtendedLifetime((refused, stream, refreshed)) {}
   }
 
   @Test func `the first request of a poll may be refused for long, too`() {
@@ -128,7 +128,7 @@ struct PollingTests {
     #expect(server.count == 1)
     time.advance(by: .seconds(20))
     #expect(server.count == 2)
-    _ = stream
+    withExtendedLifetime(stream) {}
   }
 
   @Test func `the pause after a failure is kept also by who comes during it`() {
@@ -144,7 +144,7 @@ struct PollingTests {
     #expect(server.count == 2)
     time.advance(by: .seconds(1))
     #expect(server.count == 3)
-    _ = (stream, later)
+    withExtendedLifetime((stream, later)) {}
   }
 
   @Test func `nothing is requested while nobody watches`() {
@@ -158,7 +158,7 @@ struct PollingTests {
     let again = self.stream()
     time.advance(by: .seconds(10))
     #expect(server.count == 3)
-    _ = again
+    withExtendedLifetime(again) {}
   }
 
   @Test func `a part of the pause is random, and it is never without end`() {
@@ -167,7 +167,7 @@ struct PollingTests {
     time.advance(by: .seconds(10))
     #expect(server.count == 2)
     #expect(Recorder(store.stream("b", every: .zero, jitter: 0)).brief() == ["- …"])
-    _ = stream
+    withExtendedLifetime(stream) {}
   }
 
   @Test func `a response that is only a part makes the value no younger, and is followed by a whole pause`() {
@@ -181,7 +181,7 @@ struct PollingTests {
       #expect(server.count == count)
       server[count - 1].answer(2, errors: [Failure()])
     }
-    _ = stream
+    withExtendedLifetime(stream) {}
   }
 
   @Test func `a clock that was set back does not stop it`() {
@@ -194,7 +194,7 @@ struct PollingTests {
     now.update { $0 = StoreTime(microseconds: 0) }
     time.advance(by: .seconds(10))
     #expect(server.count == 2)
-    _ = stream
+    withExtendedLifetime(stream) {}
   }
 
   @Test func `the end of the store ends it`() async throws {

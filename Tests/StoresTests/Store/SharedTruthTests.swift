@@ -107,7 +107,7 @@ struct SharedTruthTests {
     try await states.wait { $0 == "1 disk ~" }
     await one.remove("k")
     try await states.wait { $0 == "-" }
-    _ = watcher
+    withExtendedLifetime(watcher) {}
   }
 
   @Test func `an invalidation marks the shared value, not the older one in memory`() async throws {
@@ -174,7 +174,7 @@ struct SharedTruthTests {
     await one.flush()
     #expect(shared.value("k") == nil)
     #expect(one.peek("k") == nil)
-    _ = read
+    withExtendedLifetime(read) {}
   }
 
   @Test func `after sign-out, what was on its way is not shown, and nothing is left`() async throws {
