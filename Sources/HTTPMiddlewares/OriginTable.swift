@@ -32,7 +32,7 @@ final class RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return (result, values.write(value, for: key, cost: 0))
     }
     // Released here, not under the lock: the observers of a value may be user code.
-    _ = forgotten
+    withExtendedLifetime(forgotten) {}
     return result
   }
 }

@@ -216,7 +216,7 @@ final class LiveQueue: Sendable {
       defer { state.backlog = LiveBacklog(.latest) }
       return (state.source, state.backlog)
     }
-    _ = backlog
+    withExtendedLifetime(backlog) {}
     source?.dispose()
   }
 

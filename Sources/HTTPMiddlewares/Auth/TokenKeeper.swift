@@ -133,7 +133,7 @@ final class TokenKeeper: Sendable {
       return (standings[holder] ?? Standing(), old)
     }
     // Released here, not under the lock: the errors in it may be of any type, with user code in their deinit.
-    _ = old
+    withExtendedLifetime(old) {}
     return standing
   }
 
@@ -228,7 +228,7 @@ final class TokenKeeper: Sendable {
       return old
     }
     // Released here, not under the lock: the errors in it may be of any type, with user code in their deinit.
-    _ = old
+    withExtendedLifetime(old) {}
     switch outcome {
     case .success(let token):
       flight.onNext(token)

@@ -100,7 +100,7 @@ extension Outbox {
       state.known[name] == nil ? nil : state.known.replace(name, with: changed)
     }
     // Released here, outside the lock.
-    _ = old
+    withExtendedLifetime(old) {}
     return changed
   }
 

@@ -106,7 +106,7 @@ extension Outbox {
       return (old, state.pause.reason(now: now))
     }
     // Released here, outside the lock.
-    _ = old
+    withExtendedLifetime(old) {}
     guard let reason, urgency != .now else { return nil }
     // An entry that is not idempotent, and may have been sent, no longer waits.
     let isBlocked = OutboxVerdict(reason, isIdempotent: true) == .blocked
@@ -132,7 +132,7 @@ extension Outbox {
       return (old, nil, state.pause.remaining(now: now))
     }
     // Released here, outside the lock.
-    _ = old
+    withExtendedLifetime(old) {}
     timer?.dispose()
     if let delay { setTimer(after: delay) }
   }
@@ -291,7 +291,7 @@ extension Outbox {
       return (old, state.pause.kept)
     }
     // Released here, outside the lock.
-    _ = old
+    withExtendedLifetime(old) {}
     guard isShared, let kept else { return }
     await onQueue {
       // Without room for it, this process pauses alone: no file does not mean that another one has ended the pause
@@ -309,7 +309,7 @@ extension Outbox {
       return old
     }
     // Released here, outside the lock.
-    _ = old
+    withExtendedLifetime(old) {}
     if kept != nil { folder.endPause() }
   }
 

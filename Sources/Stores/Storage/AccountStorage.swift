@@ -401,7 +401,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       return (released, isLocked || state.failing != nil && !state.isSignedOut)
     }
     // Released here, outside the lock.
-    _ = released
+    withExtendedLifetime(released) {}
     if isOutstanding { retryLater() }
   }
 }

@@ -103,7 +103,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return change(&state)
     }
     if !effects.isEmpty { carryOut(effects) }
-    _ = garbage
+    withExtendedLifetime(garbage) {}
     return result
   }
 
@@ -121,7 +121,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       }
       return change(&state)
     }
-    _ = garbage
+    withExtendedLifetime(garbage) {}
     return result
   }
 

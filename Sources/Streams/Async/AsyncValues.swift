@@ -165,7 +165,7 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
       return (nil, isFull ? state.elements.popFirst() : nil)
     }
     waiting?.resume(returning: .element(element))
-    _ = dropped
+    withExtendedLifetime(dropped) {}
   }
 
   /// Only the first call counts.
@@ -186,7 +186,7 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
     let dropped = state.withLock { state in
       (exchange(&state.elements, with: Fifo()), exchange(&state.end, with: .some(nil)))
     }
-    _ = dropped
+    withExtendedLifetime(dropped) {}
   }
 
   /// The source released the stream before its end.

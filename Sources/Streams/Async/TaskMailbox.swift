@@ -46,7 +46,7 @@ package struct TaskMailbox: Sendable {
       return (exchange(&state.waiter, with: nil), exchange(&state.jobs, with: Fifo()))
     }
     // Released here, outside the lock: the jobs may hold the user's objects.
-    _ = jobs
+    withExtendedLifetime(jobs) {}
     waiter?.resume(returning: nil)
   }
 

@@ -30,7 +30,7 @@ final class Registry: Node, Disposable, @unchecked Sendable {
       return (false, swept)
     }
     if isDisposed { item.dispose() }
-    _ = swept
+    withExtendedLifetime(swept) {}
   }
 
   /// A new segment that ends with this registry at the latest.
@@ -68,7 +68,7 @@ final class Slot: Node, @unchecked Sendable {
       state.isDisposed ? (true, nil) : (false, exchange(&state.item, with: item))
     }
     if isDisposed { item.dispose() }
-    _ = old
+    withExtendedLifetime(old) {}
   }
 
   /// A new segment that ends with this slot at the latest.

@@ -91,7 +91,7 @@ final class Relay<Element: Sendable>: Sendable {
           state.isScheduled = state.end != nil
           return ([], state.end)
         }
-        _ = used
+        withExtendedLifetime(used) {}
         if let end { return sink.endIfOpen(end) }
         if elements.isEmpty { return }
         batch.value = (elements, 0)

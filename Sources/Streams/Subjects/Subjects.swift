@@ -68,7 +68,7 @@ public final class BehaviorSubject<Element: Sendable>: ObserverType {
       hub.deliver(element)
       hub.leave()
     }
-    _ = old
+    withExtendedLifetime(old) {}
   }
 
   /// Ends with an error.

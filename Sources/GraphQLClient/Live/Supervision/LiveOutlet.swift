@@ -91,7 +91,7 @@ final class LiveOutlet: Sendable {
         exchange(&state.backlog, with: LiveBacklog(.fail(values: .max, bytes: .max))), exchange(&state.held, with: [])
       )
     }
-    _ = backlog
+    withExtendedLifetime(backlog) {}
     for (intake, size) in held { intake.remove(size) }
   }
 }
