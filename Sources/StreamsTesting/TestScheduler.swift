@@ -86,10 +86,11 @@ public final class TestScheduler: Scheduler {
 
   /// The job is returned out of the lock, so that its closure is released outside.
   private func remove(due: Duration, number: Int) {
-    _ = state.withLock { state -> Job? in
+    let job = state.withLock { state -> Job? in
       let place = state.place(due: due, number: number)
       guard state.jobs.indices.contains(place), state.jobs[place].number == number else { return nil }
       return state.jobs.remove(at: place)
     }
+    withExtendedLifetime(job) {}
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 public import HTTPClientCore
 public import Streams
 import SystemBase
@@ -31,10 +31,18 @@ public final class URLSessionTransport: HTTPTransport {
   private let session: URLSession
   private let delegate = SessionDelegate()
   /// Where the session is called: on Linux each call waits for what the session is reading.
-  private let calls = DispatchQueue(label: "URLSessionTransport")
+  private let sending = DispatchQueue(label: "URLSessionTransport.sending")
+  /// Apart from those, which may wait for just the exchange that is cancelled.
+  private let cancelling = DispatchQueue(label: "URLSessionTransport.cancelling")
 
   /// Makes a transport with connections of its own.
-  public init() {
+  public convenience init() {
+    self.init(delegateQueue: nil)
+  }
+
+  /// Makes a transport whose session puts what its delegate is to do into a queue. It waits for that, so that a queue that
+  /// blocks keeps the session busy.
+  package init(delegateQueue: OperationQueue?) {
     let configuration = URLSessionConfiguration.ephemeral
     // With a cache, cancelling a task that is just ending crashes; also, the cache's key leaves out the query of a URL.
     configuration.urlCache = nil
@@ -48,7 +56,7 @@ public final class URLSessionTransport: HTTPTransport {
     configuration.timeoutIntervalForResource = 365 * 86400
     // Foundation reads the variables itself; what they hold is kept secret here.
     _ = ProxyConfiguration.environment
-    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue)
   }
 
   deinit {
@@ -68,15 +76,16 @@ public final class URLSessionTransport: HTTPTransport {
       let exchange = URLSessionExchange(request, observer: observer)
       let disposal = DisposeBag()
       exchange.start()
-      calls.async { [self] in
+      sending.async { [self] in
         guard !disposal.isDisposed else { return }
         let task = session.dataTask(with: URLRequest(request))
         delegate.add(exchange, for: task)
-        task.resume()
         disposal.insert(
           Disposables.create { [self] in
-            if delegate.remove(task) != nil { calls.async { task.cancel() } }
+            if delegate.remove(task) != nil { cancelling.async { task.cancel() } }
           })
+        // To make the task may have taken minutes.
+        if !disposal.isDisposed { task.resume() }
       }
       disposal.insert(Disposables.create { exchange.stop() })
       return disposal
@@ -174,12 +183,14 @@ extension HTTPResponseHead {
 }
 
 extension RequestError {
-  /// The error in this SDK's terms. On Linux the code is often wrong, and libcurl's text says more.
-  fileprivate init(urlSession error: any Error) {
+  /// The error in this SDK's terms. On Linux the code is often wrong, and libcurl's text says more: "cannot connect" is the
+  /// code of every failure of an exchange whose host has refused at one of its addresses, and then accepted at another.
+  package init(urlSession error: any Error) {
     let text = error.localizedDescription
     let kind: Kind =
       switch (error as? URLError)?.code {
-      case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet: .cannotConnect
+      case .cannotConnectToHost where RequestError.saysRefused(text): .cannotConnect
+      case .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet: .cannotConnect
       case .timedOut: .timedOut
       case .cancelled: .cancelled
       case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
@@ -192,5 +203,11 @@ extension RequestError {
       default: .connectionLost
       }
     self.init(kind, "\(text).")
+  }
+
+  /// Whether libcurl says that there never was a connection.
+  private static func saysRefused(_ text: String) -> Bool {
+    ["Failed to connect to ", "Couldn't connect to server", "Could not connect to server"]
+      .contains { text.hasPrefix($0) }
   }
 }

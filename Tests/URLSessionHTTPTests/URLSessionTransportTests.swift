@@ -6,6 +6,10 @@ import Testing
 import TransportConformance
 import URLSessionHTTP
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// What holds for a `URLSession` beyond `TransportConformance`, or in its stead.
 struct URLSessionTransportTests {
   private let transport = URLSessionTransport()
@@ -76,6 +80,38 @@ struct URLSessionTransportTests {
     }
   }
 
+  @Test func `T7: a request that is disposed of before Foundation has taken it is never sent`() async throws {
+    let queue = BlockedQueue()
+    let transport = URLSessionTransport(delegateQueue: queue)
+    let first = try ScriptedServer(.neverFinishing)
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let reading = try transport.send(request(first)).subscribe(onError: { _ in })
+    try await queue.isBlocked.wait()
+    let start = ContinuousClock.now
+    let unsent = try (0..<20).map { _ in try transport.send(request(server)).subscribe(onError: { _ in }) }
+    for subscription in unsent + [reading] { subscription.dispose() }
+    #expect(.now - start < .milliseconds(250))
+    queue.open()
+    _ = try await transport.send(request(server)).collect(upTo: 100).value
+    #expect(server.requests.count == 1)
+    try await first.waitForClientToClose()
+  }
+
+  /// What libcurl says of a host that has refused at one address, and accepted at another, comes with the code for
+  /// "cannot connect".
+  @Test(arguments: [
+    ("Empty reply from server", false), ("transfer closed with 97 bytes remaining to read", false),
+    ("Recv failure: Connection reset by peer", false), ("Failed to connect to 127.0.0.1 port 9 after 0 ms", true),
+    ("Couldn't connect to server", true),
+  ])
+  func `R1: only what never had a connection never left`(text: String, isUnsent: Bool) {
+    let error = NSError(
+      domain: NSURLErrorDomain, code: NSURLErrorCannotConnectToHost, userInfo: [NSLocalizedDescriptionKey: text])
+    let converted = RequestError(urlSession: URLError(_nsError: error))
+    #expect(converted.kind == (isUnsent ? .cannotConnect : .connectionLost))
+    #expect((converted.reached == .never) == isUnsent)
+  }
+
   @Test func `a transport that is released with its last exchange leaves nothing behind`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     weak var gone: URLSessionTransport?
@@ -89,4 +125,21 @@ struct URLSessionTransportTests {
     while gone != nil, .now - start < .seconds(20) { await Task.yield() }
     #expect(gone == nil)
   }
+}
+
+/// Blocks who adds the first operation, until it is opened: on Linux that is the session, which does nothing else then.
+///
+/// `@unchecked Sendable`: its own variables are constant, and of types that are `Sendable`.
+private final class BlockedQueue: OperationQueue, @unchecked Sendable {
+  let isBlocked = Latch()
+  private let gate = DispatchSemaphore(value: 0)
+
+  override func addOperation(_ block: @escaping @Sendable () -> Void) {
+    isBlocked.open()
+    gate.wait()
+    gate.signal()
+    super.addOperation(block)
+  }
+
+  func open() { gate.signal() }
 }

@@ -55,7 +55,7 @@ public struct MemoryCacheStorage: CacheStorage {
   }
 
   /// Forgets all responses, without a removal: another storage has them, too.
-  package func forgetAll() { _ = state.withLock { $0.removeAll() } }
+  package func forgetAll() { withExtendedLifetime(state.withLock { $0.removeAll() }) {} }
 
   /// Removes all responses of an account, or of all.
   public func removeAll(of account: String?) {

@@ -114,7 +114,7 @@ final class EventLoop: @unchecked Sendable {
       inbox.isStopped = true
       return exchange(&inbox.tasks, with: [])
     }
-    _ = dropped  // released here, not under the lock
+    withExtendedLifetime(dropped) {}  // released here, not under the lock
     unfinished.leave()
   }
 

@@ -65,7 +65,7 @@ final class AddressResolver: Sendable {
     let (lookUp, number) = state.withLock { $0.join(name, at: now(), completion) }
     startNext()
     return Disposables.create { [state] in
-      _ = state.withLock { $0.lookUps[lookUp]?.waiting.removeValue(forKey: number) }
+      withExtendedLifetime(state.withLock { $0.lookUps[lookUp]?.waiting.removeValue(forKey: number) }) {}
     }
   }
 

@@ -182,7 +182,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     guard let idleTime = configuration.idleTime else { return }
     let timer = clock.scheduler.schedule(after: idleTime / 4) { [weak self] in self?.perform { $0.sweep() } }
     // The old one has fired.
-    _ = sweepTimer.withLock { exchange(&$0, with: timer) }
+    withExtendedLifetime(sweepTimer.withLock { exchange(&$0, with: timer) }) {}
   }
 
   private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {

@@ -36,6 +36,6 @@ public enum Hooks {
   /// By default it does nothing: an error never ends the process. Thread-safe.
   public static var defaultErrorHandler: @Sendable (any Error) -> Void {
     get { handler.withLock { $0 } }
-    set { _ = handler.withLock { exchange(&$0, with: newValue) } }
+    set { withExtendedLifetime(handler.withLock { exchange(&$0, with: newValue) }) {} }
   }
 }

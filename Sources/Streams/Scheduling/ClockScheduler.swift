@@ -44,7 +44,7 @@ public struct ClockScheduler<C: Clock>: Scheduler where C.Duration == Duration {
       queue.submit { waiting.withLock { exchange(&$0, with: nil) }?() }
     }
     return Disposables.create {
-      _ = waiting.withLock { exchange(&$0, with: nil) }
+      withExtendedLifetime(waiting.withLock { exchange(&$0, with: nil) }) {}
       sleep.cancel()
     }
   }

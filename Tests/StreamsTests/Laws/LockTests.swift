@@ -96,6 +96,17 @@ import Testing
       subscription.dispose()
     }
   }
+
+  /// Optimized code released the old handler under the lock.
+  @Test func `23: nor does the handler of errors that is replaced`() {
+    let (contended, before) = (Contended(), Hooks.defaultErrorHandler)
+    Hooks.defaultErrorHandler = Self.handler(holding: Token { contended.want() })
+    contended.expectNoLock(over: { Hooks.defaultErrorHandler = before }) { _ = Hooks.defaultErrorHandler }
+  }
+
+  private static func handler(holding token: Token) -> @Sendable (any Error) -> Void {
+    { _ in withExtendedLifetime(token) {} }
+  }
 }
 
 /// A lock of the user's, which code of the user's wants that another thread runs.
