@@ -12,7 +12,7 @@ final class URLSessionExchange: @unchecked Sendable {
   private var deadlines: ExchangeDeadlines
   private let progress: ProgressReport?
   private var timer: (any DispatchSourceTimer)?
-  private var hasHead = false
+  private var (hasSent, hasHead) = (false, false)
   private var isFinished = false
 
   init(_ request: HTTPRequest, observer: AnyObserver<HTTPResponsePart>) {
@@ -41,6 +41,7 @@ final class URLSessionExchange: @unchecked Sendable {
   /// Records how much of the request's body has been sent.
   func didSend(_ count: Int64) {
     progress?.didSend(Int(count))
+    queue.async { [self] in hasSent = true }
   }
 
   /// Passes the head to the observer.
@@ -63,7 +64,7 @@ final class URLSessionExchange: @unchecked Sendable {
     queue.async { [self] in
       guard !isFinished else { return }
       if let head, !hasHead { deliver(head) }
-      finish(error)
+      finish(error.map(withReach))
     }
   }
 
@@ -90,6 +91,16 @@ final class URLSessionExchange: @unchecked Sendable {
       progress?.didReceive(.head(head))
       observer.onNext(.head(head))
     }
+  }
+
+  /// An error that claims no more than is known: libcurl sends a request once more, over a new connection, if a kept one
+  /// ends before the response, and gives the error of that connection. Of one without a body nothing reports the sending.
+  private func withReach(_ error: RequestError) -> RequestError {
+    let mayHaveLeft = hasSent || hasHead || request.body == nil && !request.isReplayable
+    guard error.reached == .never, mayHaveLeft else { return error }
+    var error = error
+    error.reached = .maybe
+    return error
   }
 
   private func checkDeadlines() {

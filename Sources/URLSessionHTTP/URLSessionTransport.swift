@@ -21,9 +21,11 @@ import SystemBase
 /// - A request with a body waits for its deadline if its kept connection dies before the response begins.
 /// - Of a response that can be read in two ways, such as one with two lengths, it takes one.
 /// - What is not HTTP may be reported as a lost connection, or wait for the deadline.
+/// - That a request never left is known only if it has a body or is replayable.
 /// - There is no back-pressure: what a slow observer has not taken yet is buffered in memory.
 /// - A body that comes faster than it can be read keeps the session from everything else until it pauses: after
-///   disposal it is read on and thrown away, for seconds, and other requests begin only then.
+///   disposal it is read on and thrown away, for seconds, and other requests begin only then. One of these that is disposed
+///   of as it begins may still be sent.
 /// - Content codings such as gzip are not requested, and are refused: a truncated response would look complete.
 /// - TLS cannot be configured: the system's certificate authorities are used, and verification is always on.
 /// - All requests of a process share one queue inside Foundation, which limits them to about 2,500 requests a second.
@@ -189,6 +191,7 @@ extension RequestError {
     let text = error.localizedDescription
     let kind: Kind =
       switch (error as? URLError)?.code {
+      case _ where text.hasPrefix("Too large response headers") || text.hasPrefix("Received HTTP/0.9"): .badResponse
       case .cannotConnectToHost where RequestError.saysRefused(text): .cannotConnect
       case .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet: .cannotConnect
       case .timedOut: .timedOut
@@ -198,8 +201,8 @@ extension RequestError {
         .clientCertificateRequired:
         .insecure
       case .badServerResponse where text != "Empty reply from server": .badResponse
-      case .unsupportedURL, .cannotParseResponse: .badResponse  // "Received HTTP/0.9 when not allowed"
-      case .unknown where text.hasPrefix("Too large response headers"): .badResponse
+      case .unsupportedURL, .cannotParseResponse: .badResponse
+      case .unknown where RequestError.saysRefused(text): .cannotConnect  // unreachable
       default: .connectionLost
       }
     self.init(kind, "\(text).")

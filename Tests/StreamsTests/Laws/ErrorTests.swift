@@ -55,6 +55,17 @@ import Testing
     #expect(errors.count == 1)
   }
 
+  /// Optimized code released the old handler under the lock.
+  @Test func `22, 23: a handler that is replaced is released under no lock of ours`() {
+    let (contended, before) = (Contended(), Hooks.defaultErrorHandler)
+    Hooks.defaultErrorHandler = Self.handler(holding: Token { contended.want() })
+    contended.expectNoLock(over: { Hooks.defaultErrorHandler = before }) { _ = Hooks.defaultErrorHandler }
+  }
+
+  private static func handler(holding token: Token) -> @Sendable (any Error) -> Void {
+    { _ in withExtendedLifetime(token) {} }
+  }
+
   @Test func `22: an unhandled error does nothing without a hook`() {
     let disposed = Counter()
     _ = Observable<Int>.error(Broken()).subscribe(onDisposed: { disposed.increment() })
