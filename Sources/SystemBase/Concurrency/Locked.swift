@@ -1,6 +1,6 @@
 /// A value and its lock, in one allocation. No foreign code may run in `withLock`: no closure of the user's, and no
 /// last release of a value. What is taken out is held until after the lock by `withExtendedLifetime`, and not by `_ =`:
-/// optimized code lets go of an array after its last use, which may be in the closure.
+/// optimized code may let go of what has no further use before it unlocks.
 ///
 /// As with `Synchronization.Mutex`, the compiler checks that what goes in and what comes out is `Sendable`, or is used
 /// nowhere else.

@@ -14,6 +14,14 @@ import Testing
 
   private func store() -> Store<String, String> { Store(.ofPartial(network.fetch), storage: .source(truth)) }
 
+  /// Waits until the second request has begun, and for what another reader gets of it.
+  private func joinNextRequest(of store: Store<String, String>) async throws {
+    try await network.wait(forCount: 2)
+    let other = Recorder(store.get("k", .networkOnly))
+    network[1].answer("w")
+    try await other.waitForCompletion()
+  }
+
   @Test(arguments: [true, false]) func `E1: a reader that stalls stops no other one`(isSuccess: Bool) async throws {
     let store = store()
     let stalled = store.get("k", .networkOnly).subscribe(onNext: { _ in gate.wait() }, onError: { _ in gate.wait() })
@@ -35,10 +43,7 @@ import Testing
     let stalled = store.get("k", .networkOnly).subscribe(onNext: { _ in gate.wait() })
     await store.invalidate("k")
     Thread.detachNewThread { [network] in network[0].answer("v") }
-    try await network.wait(forCount: 2)
-    let other = Recorder(store.get("k", .networkOnly))
-    network[1].answer("w")
-    try await other.waitForCompletion()
+    try await joinNextRequest(of: store)
     gate.signal()
     for subscription in [watch, stalled] { subscription.dispose() }
   }
@@ -54,10 +59,7 @@ import Testing
     let stalled = store.follow("k", events.asObservable()) { live, _ in live }
       .subscribe(onNext: { _ in gate.wait() })
     Thread.detachNewThread { events.onNext(.reconnected) }
-    try await network.wait(forCount: 2)
-    let other = Recorder(store.get("k", .networkOnly))
-    network[1].answer("w")
-    try await other.waitForCompletion()
+    try await joinNextRequest(of: store)
     gate.signal()
     for subscription in [watch, stalled] { subscription.dispose() }
   }
