@@ -94,9 +94,9 @@ final class URLSessionExchange: @unchecked Sendable {
   }
 
   /// An error that claims no more than is known: libcurl sends a request once more, over a new connection, if a kept one
-  /// ends before the response, and gives the error of that connection. Of one without a body nothing reports the sending.
+  /// ends before the response, and gives the error of that connection. Where the body is empty, nothing reports the sending.
   private func withReach(_ error: RequestError) -> RequestError {
-    let mayHaveLeft = hasSent || hasHead || request.body == nil && !request.isReplayable
+    let mayHaveLeft = hasSent || hasHead || !request.isReplayable && request.body?.isEmpty ?? true
     guard error.reached == .never, mayHaveLeft else { return error }
     var error = error
     error.reached = .maybe

@@ -21,7 +21,7 @@ import SystemBase
 /// - A request with a body waits for its deadline if its kept connection dies before the response begins.
 /// - Of a response that can be read in two ways, such as one with two lengths, it takes one.
 /// - What is not HTTP may be reported as a lost connection, or wait for the deadline.
-/// - That a request never left is known only if it has a body or is replayable.
+/// - That a request never left is known only if it is replayable, or has a body that is not empty.
 /// - There is no back-pressure: what a slow observer has not taken yet is buffered in memory.
 /// - A body that comes faster than it can be read keeps the session from everything else until it pauses: after
 ///   disposal it is read on and thrown away, for seconds, and other requests begin only then. One of these that is disposed
@@ -42,8 +42,8 @@ public final class URLSessionTransport: HTTPTransport {
     self.init(delegateQueue: nil)
   }
 
-  /// Makes a transport whose session puts what its delegate is to do into a queue. It waits for that, so that a queue that
-  /// blocks keeps the session busy.
+  /// Makes a transport whose session puts what its delegate is to do into a queue, which has to do one thing at a time. The
+  /// session waits for that, so that a queue that blocks keeps it busy.
   package init(delegateQueue: OperationQueue?) {
     let configuration = URLSessionConfiguration.ephemeral
     // With a cache, cancelling a task that is just ending crashes; also, the cache's key leaves out the query of a URL.

@@ -222,6 +222,15 @@ struct ObservingTests {
     #expect((TraceContext(value) != nil) == isValid)
   }
 
+  @Test func `errors in events say what became of the request, and when to try again`() throws {
+    let harness = harness()
+    var error = RequestError(.cannotConnect, "refused", reached: .maybe)
+    error.retryAfter = .seconds(3)
+    harness.transport.always(.failure(error))
+    _ = try harness.finish(MiddlewareHarness.request())
+    #expect(log.summaries.withLock { $0.first }?.outcome == .failed(error))
+  }
+
   @Test func `errors in events hold nothing that a middleware kept secret`() throws {
     let tokens = InMemoryTokenProvider(AccessToken("canary-token")) { _ in .never() }
     let harness = harness { [AuthMiddleware(tokens, scheduler: $0)] }

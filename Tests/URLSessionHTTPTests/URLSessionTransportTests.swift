@@ -82,6 +82,7 @@ struct URLSessionTransportTests {
 
   @Test func `T7: a request that is disposed of before Foundation has taken it is not sent`() async throws {
     let queue = BlockedQueue()
+    queue.maxConcurrentOperationCount = 1
     defer { queue.open() }
     let transport = URLSessionTransport(delegateQueue: queue)
     let first = try ScriptedServer(.neverFinishing)
@@ -98,15 +99,15 @@ struct URLSessionTransportTests {
     try await first.waitForClientToClose()
   }
 
-  @Test(arguments: [HTTPMethod.post, .delete])
+  @Test(arguments: [(HTTPMethod.post, Data("{}".utf8) as Data?), (.post, Data()), (.delete, nil as Data?)])
   func `R1: a request that was sent over a kept connection is not said never to have left if another is refused`(
-    method: HTTPMethod
+    method: HTTPMethod, body: Data?
   ) async throws {
     let server = try ScriptedServer([
       .readRequest, .send(RawResponse(body: "{}")), .readRequest, .waitForClientToClose,
     ])
     _ = try await transport.send(request(server)).collect(upTo: 100).value
-    let mutation = try HTTPRequest(method: method, url: server.url, body: method == .post ? Data("{}".utf8) : nil)
+    let mutation = try HTTPRequest(method: method, url: server.url, body: body)
     let errors = Monitor<[RequestError]>([])
     let subscription = transport.send(mutation).subscribe(onError: { error in
       if let error = error as? RequestError { errors.update { $0.append(error) } }

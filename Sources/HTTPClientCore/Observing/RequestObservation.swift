@@ -133,9 +133,11 @@ package final class RequestObservation: Sendable {
   /// The error without the request's secrets, and without its cause, which might contain some.
   private func redacted(_ error: RequestError) -> RequestError {
     let redactor = sent.redactor
-    return RequestError(
+    var redacted = RequestError(
       error.kind, redactor.redact(error.message), operationName: error.operationName, status: error.status,
-      excerpt: error.excerpt.map(redactor.redact))
+      excerpt: error.excerpt.map(redactor.redact), reached: error.reached)
+    redacted.retryAfter = error.retryAfter
+    return redacted
   }
 }
 

@@ -136,8 +136,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       case .write(_, let key, _), .remove(let key), .expire(let key, _), .invalidate(let key):
         if let waiting = state.newest[key], !waiting.isTaken {
           waiting.enqueuedAt = .now
-          waiting.source = source
-          return (waiting, exchange(&waiting.work, with: work.merged(after: waiting.work)))
+          let oldSource = exchange(&waiting.source, with: source)
+          return (waiting, (exchange(&waiting.work, with: work.merged(after: waiting.work)), oldSource))
         }
         // What is being written is not yet what a read of the source finds.
         let job = state.append(Job(state.newest[key].map { work.merged(after: $0.work) } ?? work, source))
@@ -360,7 +360,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
   private func markDone(_ job: Job, isGone: Bool) {
     let keepsRefusal = job.source.isRefused
-    let (released, isOutstanding) = state.withLock { state -> (Job?, Bool) in
+    let (released, isOutstanding) = state.withLock { state in
+      let failing = state.failing
       state.count -= 1
       // After a sign-out elsewhere, nothing that is there concerns this account's earlier session.
       let error = job.error.flatMap { $0.isSignedOut ? nil : $0 }
@@ -398,7 +399,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       if !state.isDirty { state.failing = nil }
       // What is there after a sign-out may belong to the next session: only one that met a busy lock is repeated.
       let isLocked = (error as? FileError)?.isLockTimeout == true
-      return (released, isLocked || state.failing != nil && !state.isSignedOut)
+      return ((released, failing), isLocked || state.failing != nil && !state.isSignedOut)
     }
     // Released here, outside the lock.
     withExtendedLifetime(released) {}

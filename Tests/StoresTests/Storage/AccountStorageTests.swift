@@ -49,6 +49,33 @@ import Testing
     #expect(try source.read("k")?.isInvalidated == true)
   }
 
+  @Test(arguments: [false, true])
+  func `a source of truth whose work another one of its account takes over may use that as it is released`(
+    hasFailed: Bool
+  ) async throws {
+    let memory = MemoryTruth<String, String>()
+    let identity = UUID().uuidString
+    let next = StorageQueue(HeldSource(memory, identity), writesBehind: true) { _ in }
+    let isReleased = Latch()
+    do {
+      let source = HeldSource(memory, identity, fails: true) {
+        _ = next.isBusy
+        isReleased.open()
+      }
+      let first = StorageQueue(source, writesBehind: true) { _ in }
+      let job = first.enqueue(.write(StoredValue("v", writtenAt: .now()), "k")).job
+      if hasFailed { first.finish(job) { _ in } }
+    }
+    // On a thread of its own, which would wait for ever.
+    Thread.detachNewThread {
+      let (job, garbage) = next.enqueue(.write(StoredValue("w", writtenAt: .now()), "k"))
+      withExtendedLifetime(garbage) {}
+      next.finish(job) { _ in }
+    }
+    try await isReleased.wait(for: "the source to be released", within: .seconds(20))
+    try await eventually(within: .seconds(20)) { memory.read("k")?.value == "w" }
+  }
+
   @Test func `the next store of a folder finds what the one before has not written yet`() async throws {
     var first: Store<String, String>? = try store(writing: .behind)
     let next = try store()
@@ -297,4 +324,36 @@ private final class ObservedSource: SourceOfTruth {
   func remove(_ key: String) throws { values.update { $0[key] = nil } }
   func removeAll() throws { values.update { $0 = [:] } }
   func keys() throws -> [String] { Array(values.value.keys) }
+}
+
+/// A source of truth over a memory, which tells when it is released.
+private final class HeldSource: SourceOfTruth {
+  private let memory: MemoryTruth<String, String>
+  let identity: String?
+  private let fails: Bool
+  private let onRelease: @Sendable () -> Void
+
+  init(
+    _ memory: MemoryTruth<String, String>, _ identity: String, fails: Bool = false,
+    onRelease: @escaping @Sendable () -> Void = {}
+  ) {
+    (self.memory, self.identity, self.fails, self.onRelease) = (memory, identity, fails, onRelease)
+  }
+
+  deinit { onRelease() }
+
+  func read(_ key: String) -> StoredValue<String>? { memory.read(key) }
+
+  func write(_ stored: StoredValue<String>, for key: String) throws {
+    if fails { throw CocoaError(.fileWriteUnknown) }
+    memory.write(stored, for: key)
+  }
+
+  func remove(_ key: String) throws {
+    if fails { throw CocoaError(.fileWriteUnknown) }
+    memory.remove(key)
+  }
+
+  func removeAll() { memory.removeAll() }
+  func keys() -> [String] { memory.keys() }
 }
