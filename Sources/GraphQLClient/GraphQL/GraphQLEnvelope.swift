@@ -66,7 +66,9 @@ extension GraphQLResponse where ResponseData: Decodable {
   init(reading body: Data, by decoder: any BodyDecoder, _ policy: GraphQLErrorPolicy) throws {
     var data: ResponseData?
     let envelope = try GraphQLEnvelope(body, data: &data, by: decoder)
-    if let failure = envelope.failure, envelope.errors.isEmpty { throw failure }
+    if let failure = envelope.failure {
+      throw envelope.errors.isEmpty ? failure : RequestError(graphQL: envelope.errors, besideData: true) as any Error
+    }
     try self.init(data: data, errors: envelope.errors, extensions: envelope.extensions, policy: policy)
   }
 }
@@ -139,6 +141,8 @@ extension RequestError {
     else { return self }
     var error = self
     error.cause = GraphQLErrors(envelope.errors)
+    // With data beside them something was carried out, unless the status itself says that nothing was.
+    if data != nil || envelope.failure != nil { error.reached = reached }
     return error
   }
 }

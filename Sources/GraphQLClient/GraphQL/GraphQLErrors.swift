@@ -109,6 +109,12 @@ extension RequestError {
     let cause = GraphQLErrors(errors)
     self.init(.graphQL, cause.description, cause: cause)
   }
+
+  /// The failure by errors of a response that may have had data, too: then something was carried out, whatever they say.
+  init(graphQL errors: [GraphQLError], besideData: Bool) {
+    self.init(graphQL: errors)
+    if besideData { reached = .maybe }
+  }
 }
 
 extension GraphQLErrors: LocalizedError {
@@ -127,7 +133,7 @@ public enum GraphQLErrorPolicy: Sendable {
 
   /// Throws what the policy does not accept of a response: the one place that decides what errors mean.
   func check(_ errors: [GraphQLError], hasData: Bool) throws(RequestError) {
-    guard errors.isEmpty || self != .none && hasData else { throw RequestError(graphQL: errors) }
+    guard errors.isEmpty || self != .none && hasData else { throw RequestError(graphQL: errors, besideData: hasData) }
     guard hasData else {
       let failure = DecodingFailure(path: "data", reason: "a value is missing, and there are no errors either")
       throw RequestError(.undecodable, failure.description, cause: failure)

@@ -21,6 +21,8 @@ struct IncrementalMerger: Sendable {
   private(set) var errors: [GraphQLError] = []
   /// The extensions; of equal members the last counts.
   private(set) var extensions: JSONValue?
+  /// Whether data has come, and not only `null`.
+  var hasData: Bool { data.map { $0 != .null } ?? false }
   /// Whether the last payload has come.
   private(set) var isComplete = false
   /// Whether the last one said that others follow; `nil` if it did not say, and may be the last.

@@ -226,7 +226,7 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
       for event in try parser.consume(piece) {
         switch event.content {
         case .payload(let text): try merge(text)
-        case .errors(let errors): throw RequestError(graphQL: errors)
+        case .errors(let errors): throw RequestError(graphQL: errors, besideData: merger.hasData)
         case .complete: try complete()
         case .nothing: break
         }
@@ -286,7 +286,8 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
       let text = try merged.json()
       do { data = try decoder.decode(orKeepAs: ResponseData.self, from: text) } catch {
         // As in a whole response, errors say more than what is missing because of them.
-        if merger.errors.isEmpty { throw DecodingFailure(error).inside("data") }
+        guard !merger.errors.isEmpty else { throw DecodingFailure(error).inside("data") }
+        throw RequestError(graphQL: merger.errors, besideData: true)
       }
     }
     let response = try GraphQLResponse(

@@ -52,6 +52,27 @@ struct GraphQLChallengeTests {
       transport.requests.last?.headers["Authorization"] == (isChallenge ? "Bearer new-token" : "Bearer old-token"))
   }
 
+  @Test(
+    arguments: [
+      (#"{"data":null,"errors":[\#(unauthenticated)]}"#, 200, .rejected),
+      (#"{"errors":[\#(unauthenticated)]}"#, 400, .rejected),
+      (#"{"data":{"like":true},"errors":[\#(unauthenticated)]}"#, 200, .maybe),
+      // Data that cannot be decoded are data, too.
+      (#"{"data":{"like":null},"errors":[\#(unauthenticated)]}"#, 200, .maybe),
+      (#"{"data":{"like":true},"errors":[\#(unauthenticated)]}"#, 400, .maybe),
+      (#"{"data":{"like":true},"errors":[\#(unauthenticated)]}"#, 401, .rejected),
+    ] as [(String, Int, RequestError.Reach)])
+  func `R1: a mutation whose response has data may have been carried out, whatever its errors say`(
+    body: String, status: Int, reached: RequestError.Reach
+  ) async throws {
+    let client = try client(ScriptedTransport(always: .json(body, status: status)))
+    let failure = try #require(await Like().post(on: client).failure)
+    #expect(failure.isUnauthenticated)
+    #expect(failure.reached == reached)
+    let deferred = try #require(await DeferredLike().post(on: client).failure)
+    #expect(deferred.reached == reached)
+  }
+
   @Test func `a query is replayed wherever in its data it was refused`() async throws {
     let transport = ScriptedTransport()
     transport.expect(.any, .json(#"{"data":null,"errors":[\#(Self.refusal(at: #"["thing","name"]"#))]}"#))
@@ -100,5 +121,10 @@ struct GraphQLChallengeTests {
       let like: Bool
     }
     static let query: GraphQLDocument = "mutation like { like }"
+  }
+
+  private struct DeferredLike: GraphQLSession {
+    typealias ResponseData = Like.ResponseData
+    static let query: GraphQLDocument = "mutation like { like ... @defer { count } }"
   }
 }

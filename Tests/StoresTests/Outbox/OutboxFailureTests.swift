@@ -215,6 +215,27 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
+  @Test(arguments: [#"{"like":true}"#, #"{"like":null}"#])
+  func `R1: a mutation whose response has data beside the refusal of its token is not sent again`(data: String)
+    async throws
+  {
+    struct Like: GraphQLSession {
+      struct ResponseData: Decodable, Sendable { let like: Bool }
+      static let query: GraphQLDocument = "mutation like { like }"
+    }
+    let error = #"{"message":"audit","extensions":{"code":"UNAUTHENTICATED"}}"#
+    let transport = ScriptedTransport()
+    transport.always(.any, .json(#"{"data":\#(data),"errors":[\#(error)]}"#))
+    let client = try APIClient(baseURL: try #require(URL(string: "https://h.invalid")), transport: transport)
+    let outbox = try Outbox<String, GraphQLResponse<Like.ResponseData>>(
+      folder: folder.url, partition: "account", isIdempotent: { _ in false }
+    ) { _, _ in Like().post(on: client) }
+    let failure = await #expect(throws: RequestError.self) { try await outbox.submit("a").value }
+    #expect(failure?.reached == .maybe)
+    await outbox.flush()
+    #expect(transport.requests.count == 1)
+  }
+
   @Test(arguments: [(["like"], false, 2), (["like", "by"], false, 1), (["like", "by"], true, 2)])
   func `R1: a mutation that an error inside its result shows to be carried out is resent only if it is idempotent`(
     path: [String], isIdempotent: Bool, sendings: Int
