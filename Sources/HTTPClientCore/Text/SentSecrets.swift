@@ -11,12 +11,31 @@ package final class SentSecrets: Sendable {
     case request(HTTPHeaders, HTTPTarget)
     case texts([String])
 
+    /// Those that stand anywhere but in a query.
     var secrets: [String] {
       switch self {
       case .fields(let fields): Redactor.secrets(of: fields)
-      case .request(let headers, let target): Redactor.secrets(of: headers) + Redactor.queryValues(of: target.text)
+      case .request(let headers, _): Redactor.secrets(of: headers)
       case .texts(let texts): texts
       }
+    }
+
+    var queryValues: [String] {
+      if case .request(_, let target) = self { Redactor.queryValues(of: target.text) } else { [] }
+    }
+  }
+
+  /// Values of what went out, the latest last. What came before them is kept up to a limit, and they themselves whatever
+  /// they are: a query may have more values than are kept of a long subscription.
+  private struct Values {
+    private(set) var all: [String] = []
+
+    mutating func take(_ new: [String]) {
+      var seen: Set<[UInt8]> = []
+      let distinct = new.reversed().filter { Redactor.isSecret($0) && seen.insert(Array($0.utf8)).inserted }.reversed()
+      all.removeAll { seen.contains(Array($0.utf8)) }
+      all.removeFirst(max(0, all.count - SentSecrets.limit))
+      all += distinct
     }
   }
 
@@ -38,8 +57,9 @@ package final class SentSecrets: Sendable {
     var sources: [Source] = []
     /// The last of the sources, if it is a request.
     var last: RequestIdentity?
-    /// Of everything that went out before, the latest last.
-    var values: [String] = []
+    /// Of everything that went out before. Those of queries are kept apart, so that they take no token's place.
+    var values = Values()
+    var queryValues = Values()
     /// Those of the connections that the request shares with others.
     var others: [SentSecrets] = []
     var redactor: (value: Redactor, version: Int)?
@@ -52,21 +72,17 @@ package final class SentSecrets: Sendable {
       if sources.count >= SentSecrets.sourceLimit { takeValues() }
     }
 
-    /// Takes the values of what was added, the latest of all last.
+    /// Takes the values of what was added.
     mutating func takeValues() {
-      let new = sources.flatMap(\.secrets).filter(Redactor.isSecret)
+      values.take(sources.flatMap(\.secrets))
+      queryValues.take(sources.flatMap(\.queryValues))
       (sources, last) = ([], nil)
-      var seen: Set<[UInt8]> = []
-      let distinct = new.reversed().filter { seen.insert(Array($0.utf8)).inserted }.reversed()
-      values.removeAll { seen.contains(Array($0.utf8)) }
-      values += distinct
-      values.removeFirst(max(0, values.count - SentSecrets.limit))
     }
   }
 
   private let state: Locked<State>
 
-  /// A subscription lasts long, and each attempt may have a new token: only so many values are kept.
+  /// A subscription lasts long, and each attempt may have a new token: only so many values of earlier ones are kept.
   private static let limit = 256
   private static let sourceLimit = 16
 
@@ -123,7 +139,7 @@ package final class SentSecrets: Sendable {
       let version = Redactor.version
       if let redactor = state.redactor, redactor.version == version { return (redactor.value, state.others) }
       state.takeValues()
-      let redactor = Redactor(secrets: Redactor.secrets(of: state.declared) + state.values)
+      let redactor = Redactor(secrets: Redactor.secrets(of: state.declared) + state.values.all + state.queryValues.all)
       state.redactor = (redactor, version)
       return (redactor, state.others)
     }

@@ -102,6 +102,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [300, 3_000])
+  func `S3: echoed beside a query of very many values, which take no token's place`(count: Int) async throws {
+    struct GetUsers: APISession {
+      typealias ResponseType = NoContent
+      let parameters: [String: [String]]
+    }
+    let session = GetUsers(parameters: ["id": (0..<count).map { "user-\(1000 + $0)-id" }])
+    for place in Place.allCases {
+      let client = try client(.response(status: 400, body: Data("\(Self.echo) user-1000-id".utf8)), place)
+      let error = await session.get(on: client).failure
+      check(error, .httpStatus)
+      #expect(error?.excerpt?.contains("user-1000") == false)
+    }
+  }
+
   @Test func `S3: echoed in header fields`() async throws {
     var headers: HTTPHeaders = ["Content-Type": "application/json"]
     for name in ["Server", "Via", "Location", "WWW-Authenticate", "Set-Cookie"] {
