@@ -81,6 +81,19 @@ struct PersistedQueryTests {
     #expect(transport.requests.allSatisfy { $0.bodyJSON?["extensions"] == Self.hash(ChangeThing.query) })
   }
 
+  @Test(arguments: ["PersistedQueryNotFound", "PersistedQueryNotSupported"])
+  func `G11: a mutation is not sent again for a hash that was not known inside its result`(message: String) async throws
+  {
+    let error = #"{"message":"\#(message)","path":["changeThing","owner"]}"#
+    transport.expect(.any, .graphQL(#"{"data":null,"errors":[\#(error)]}"#))
+    transport.always(.any, .wholeThing)
+    let client = try client()
+    #expect(await ChangeThing().post(on: client).failure?.graphQLErrors.first?.message == message)
+    #expect(transport.requests.count == 1)
+    _ = try await ChangeThing().post(on: client).value
+    #expect(transport.requests.last?.bodyJSON?["query"] == nil)
+  }
+
   @Test(arguments: [
     refusal("PersistedQueryNotSupported"), refusal("no", "PERSISTED_QUERY_NOT_SUPPORTED", status: 400),
   ])
