@@ -178,7 +178,7 @@ extension HTTPResponseHead {
   fileprivate init?(_ response: URLResponse) {
     guard let response = response as? HTTPURLResponse else { return nil }
     let fields = response.allHeaderFields.compactMap { name, value in
-      (name as? String).map { HTTPField(received: $0, value: "\(value)") }
+      (name as? String).map { HTTPField(received: $0, value: "\(value)".comparable) }
     }
     self.init(status: response.statusCode, headers: HTTPHeaders(fields.sorted { $0.name < $1.name }))
   }

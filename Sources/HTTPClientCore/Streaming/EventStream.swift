@@ -3,7 +3,8 @@ public import SystemBase
 
 /// An event of an event stream (WHATWG HTML, section 9.2).
 public struct ServerSentEvent: Hashable, Sendable {
-  /// The event's type: `message` unless the server names another.
+  /// The event's type: `message` unless the server names another. In it and in the identifier, combining characters are
+  /// replaced by U+FFFD where a server sends more than 30 of them in a row, which would take long to compare.
   public var type: String
 
   /// The data, its lines joined by line feeds; `nil` if the event has none. A browser drops events without data, but
@@ -103,12 +104,12 @@ public struct EventStreamParser: Sendable {
     // No longer name is known. Swift compares long ones, of what a server may send, in quadratic time.
     guard colon <= 5 else { return nil }
     switch String(decoding: line[..<colon], as: UTF8.self) {
-    case "event": type = String(decoding: value, as: UTF8.self)
+    case "event": type = String(decoding: value, as: UTF8.self).comparable
     case "data" where data == nil: data = Array(value)
     case "data":
       data?.append(.lineFeed)
       data?.append(contentsOf: value)
-    case "id" where !value.contains(0): newEventID = String(decoding: value, as: UTF8.self)
+    case "id" where !value.contains(0): newEventID = String(decoding: value, as: UTF8.self).comparable
     case "retry" where !value.isEmpty && value.allSatisfy(\.isDigit):
       retryDelay = Int(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) }
     default: break  // a comment, which begins with a colon, or a field that is not known

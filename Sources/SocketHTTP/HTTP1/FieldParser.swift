@@ -37,7 +37,7 @@ struct FieldParser {
     while true {
       let line = try nextLine()
       if let first = line.first, first.isSpaceOrTab, !fields.isEmpty {
-        folded.append(String(String(decoding: line, as: UTF8.self).trimmed))
+        folded.append(String(String(decoding: line, as: UTF8.self).comparable.trimmed))
         continue
       }
       if !folded.isEmpty, let last = fields.popLast() { fields.append(try Self.unfolded(last, folded)) }
@@ -71,7 +71,7 @@ struct FieldParser {
     while end > start, line[end - 1].isSpaceOrTab { end -= 1 }
     return HTTPField(
       trimmedName: String(decoding: UnsafeRawBufferPointer(rebasing: line[..<colon]), as: UTF8.self),
-      value: String(decoding: UnsafeRawBufferPointer(rebasing: line[start..<end]), as: UTF8.self))
+      value: String(decoding: UnsafeRawBufferPointer(rebasing: line[start..<end]), as: UTF8.self).comparable)
   }
 }
 

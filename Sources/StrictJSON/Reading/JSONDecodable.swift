@@ -1,3 +1,5 @@
+import SystemBase
+
 /// A type that reads itself from JSON, directly from the bytes.
 ///
 /// It may also be `Decodable`: ``JSONCoder`` then reads it this way.

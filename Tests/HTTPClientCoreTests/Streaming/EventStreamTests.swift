@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTestSupport
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 
@@ -118,6 +119,16 @@ private struct StandardEventStream {
     // Swift takes 20 seconds to compare the name with another text.
     #expect(clock() - start < 3_000_000)
     #expect(events.map(\.data) == ["2"])
+  }
+
+  @Test func `T6: a type and an identifier that take long to compare are replaced by what does not`() throws {
+    let marks = String(repeating: "\u{301}\u{323}", count: 100_000)
+    var parser = EventStreamParser(limit: 16 << 20)
+    let events = try parser.consume(Data("event: next\(marks)\nid: 1\(marks)\ndata: 2\n\n".utf8))
+    let event = try #require(events.first)
+    #expect(event.type.isName)
+    #expect(event.lastEventID?.isName == true)
+    #expect(event.type != "next")
   }
 
   @Test func `an event over the limit is an error, in one line and in many`() {

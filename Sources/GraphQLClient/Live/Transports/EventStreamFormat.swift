@@ -79,7 +79,6 @@ extension ServerSentEvent {
 
   /// What it says by `graphql-sse`, and as servers sent events before that: without a name, or with errors as `error`.
   var content: Content {
-    let type = type.isName ? type : ""
     if type == "complete" { return .complete }
     guard let data, type == "next" || !data.isEmpty && !Self.signsOfLife.contains(type) else { return .nothing }
     let text = Data(data.utf8)

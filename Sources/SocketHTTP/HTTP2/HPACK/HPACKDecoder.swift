@@ -1,4 +1,5 @@
 import HTTPClientCore
+import SystemBase
 
 /// A field of a list of headers as it was received. It may be a pseudo header, or not valid at all.
 struct ReceivedField: HPACKEntry {
@@ -41,7 +42,7 @@ private struct ReceivedText {
   }
 
   init(_ bytes: UnsafeRawBufferPointer, isName: Bool) {
-    text = String(decoding: bytes, as: UTF8.self)
+    text = String(decoding: bytes, as: UTF8.self).comparable
     count = Int32(clamping: bytes.count)
     isValid = isName ? bytes.isLowerCaseName : bytes.isTrimmedFieldContent
   }
