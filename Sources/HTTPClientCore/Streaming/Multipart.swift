@@ -205,9 +205,9 @@ public struct MultipartParser: Sendable {
     var end = line + match.count
     if buffer[end...].starts(with: [.dash, .dash]) { return .found(end: end + 2, isLast: true) }
     if buffer[end...].elementsEqual([.dash]) { return .undecided }
-    while end < buffer.count, buffer[end] == .space || buffer[end] == .tab || buffer[end] == .carriageReturn {
-      end += 1
-    }
+    let last = min(buffer.count, end + Self.paddingLimit + 1)
+    while end < last, buffer[end] == .space || buffer[end] == .tab || buffer[end] == .carriageReturn { end += 1 }
+    steps += end - line - match.count
     guard end - line - match.count <= Self.paddingLimit else { return .none }
     if end == buffer.count { return .undecided }
     return buffer[end] == .lineFeed ? .found(end: end + 1, isLast: false) : .none
