@@ -225,6 +225,38 @@ import Testing
     #expect(try harness.last.ids.count == 2)
   }
 
+  @Test func `L7: a mutation on a socket that fails for good may have been carried out, whatever the error says`() throws {
+    let harness = try SocketHarness(attempts: 1)
+    let (query, attempt) = try harness.connected()
+    let request = try HTTPRequest(
+      method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
+    let mutation = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
+    harness.settle()
+    #expect(attempt.ids.count == 2)
+    attempt.sendError.withLock { $0 = RequestError(.overloaded, "Full.") }
+    attempt.send(#"{"type":"ping"}"#)
+    harness.settle()
+    let error = try #require(mutation.state.value.error)
+    #expect(error.kind == .overloaded)
+    #expect(error.reached == .maybe)
+    #expect(query.state.value.error?.kind == .overloaded)
+  }
+
+  @Test func `L7: a mutation that has had a result was carried out, whatever error follows`() throws {
+    let harness = try SocketHarness(attempts: 1)
+    let (_, attempt) = try harness.connected()
+    let request = try HTTPRequest(
+      method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
+    let mutation = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
+    harness.settle()
+    attempt.next(attempt.ids[1], 7)
+    attempt.send(refusal(attempt.ids[1], "UNAUTHENTICATED"))
+    harness.settle()
+    let error = try #require(mutation.state.value.error)
+    #expect(error.isUnauthenticated)
+    #expect(error.reached == .maybe)
+  }
+
   @Test func `a caller's thread carries out nothing: what it adds waits for the worker`() throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()

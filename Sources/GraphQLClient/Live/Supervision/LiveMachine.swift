@@ -104,6 +104,12 @@ struct LiveMachine: Sendable {
     var announcement: LiveEvent<Data>?
     /// The ping whose pong says so.
     var ping = 0
+
+    /// Whether the server may have carried it out, and must not do so twice, when its connection ends with an error: a
+    /// request of its own may not have reached the server, or have been declined as it was.
+    func mayBeDone(after error: RequestError, isForOne: Bool) -> Bool {
+      hasBeenSent && !isReplayable && (!isForOne || error.reached == .maybe || hasResult)
+    }
   }
 
   private(set) var supervisor: LiveSupervisor
@@ -322,7 +328,10 @@ struct LiveMachine: Sendable {
         }
         needLess(at: now)
       case .fail(let error):
-        for number in operations.keys.sorted() { actions.append(.end(number, error)) }
+        for (number, operation) in operations.sorted(by: { $0.key < $1.key }) {
+          let mayBeDone = operation.mayBeDone(after: error, isForOne: supervisor.isForOne)
+          actions.append(.end(number, mayBeDone ? error.reaching : error))
+        }
         (operations, refused) = ([:], [])
         needLess(at: now)
       }
@@ -333,14 +342,11 @@ struct LiveMachine: Sendable {
   private mutating func endUnreplayable(_ error: RequestError) {
     for (number, operation) in operations.sorted(by: { $0.key < $1.key })
     where operation.hasBeenSent && !operation.isReplayable {
-      // A request of its own may not have reached the server, or have been declined as it was.
-      if supervisor.isForOne, error.reached != .maybe, !operation.hasResult {
+      guard operation.mayBeDone(after: error, isForOne: supervisor.isForOne) else {
         operations[number]?.hasBeenSent = false
         continue
       }
-      var error = error
-      error.reached = .maybe
-      actions.append(.end(number, error))
+      actions.append(.end(number, error.reaching))
       operations[number] = nil
       refused.remove(number)
     }
@@ -396,8 +402,9 @@ struct LiveMachine: Sendable {
   }
 
   private mutating func end(_ number: Int, _ error: RequestError?, at now: Duration) {
-    _ = forget(number)
-    actions.append(.end(number, error))
+    let operation = forget(number)
+    let isDone = operation.map { $0.hasResult && !$0.isReplayable } ?? false
+    actions.append(.end(number, isDone ? error?.reaching : error))
     needLess(at: now)
   }
 
@@ -411,6 +418,15 @@ struct LiveMachine: Sendable {
 
   private mutating func needLess(at now: Duration) {
     if operations.isEmpty { perform(supervisor.need(false, at: now), at: now) }
+  }
+}
+
+extension RequestError {
+  /// The error of an operation that the server may have carried out.
+  fileprivate var reaching: RequestError {
+    var error = self
+    error.reached = .maybe
+    return error
   }
 }
 
