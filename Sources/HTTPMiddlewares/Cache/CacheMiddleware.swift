@@ -76,7 +76,9 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     guard !request.headers.hasCondition, request.bodyCount == 0, !request.context.isSecret else { return next(request) }
     return .deferred {
       let directives = CacheControl(request.headers)
-      return directives.noStore ? next(request) : respond(to: request, lookUp(request, directives), next)
+      // With `only-if-cached` nothing is sent, and so nothing stored.
+      if directives.noStore, !directives.onlyIfCached { return next(request) }
+      return respond(to: request, lookUp(request, directives), next)
     }
   }
 
@@ -118,35 +120,43 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     let progress = Locked(CacheProgress())
     let start = clock.uptime
     return next(request.asking(with: conditions, under: lookup.credentials, progress))
-      .transform(CachedResponse?.none) { response, part, emit in
+      .transform((response: CachedResponse?.none, supersedes: false)) { state, part, emit in
         switch part {
         case .head(let head):
-          let state = progress.withLock { $0 }
+          let progressNow = progress.withLock { $0 }
           let arrival = arrival(of: head, from: request.origin, sentAt: start)
           if head.status == 304, !conditions.isEmpty {
-            let confirmed = try confirm(lookup, for: request, by: head, arrival, state)
+            let confirmed = try confirm(lookup, for: request, by: head, arrival, progressNow)
             progress.withLock { $0.isAnswered = true }
             confirmed.forEach(emit)
-          } else if head.isServersOutage, let parts = replacement(lookup, for: request, state) {
+          } else if head.isServersOutage, let parts = replacement(lookup, for: request, progressNow) {
             progress.withLock { $0.isAnswered = true }
             parts.forEach(emit)
           } else {
             progress.withLock { $0.hasBegun = true }
-            if !head.isEndless, mayBeStored(head, for: lookup, state) {
-              response = cached(HTTPResponse(head: head), for: lookup, arrival)
+            if !head.isEndless, isOwn(head, of: lookup, progressNow) {
+              state.supersedes = head.tellsOfResource
+              let mayBeStored = mayBeStored(head, for: lookup, progressNow)
+              state.response = mayBeStored ? cached(HTTPResponse(head: head), for: lookup, arrival) : nil
             }
             emit(part)
           }
         case .body(let piece):
           guard !progress.withLock({ $0.isAnswered }) else { return }
-          response = response.take().flatMap { $0.adding(piece, upTo: bodyLimit) }
+          state.response = state.response.take().flatMap { $0.adding(piece, upTo: bodyLimit) }
           emit(part)
         // Not stored, as a cache may do (RFC 9111, section 3.1).
         case .trailers:
           if !progress.withLock({ $0.isAnswered }) { emit(part) }
         }
-      } finishing: { response, _ in
-        if let response, mayStore(response.response) { store(response, for: lookup) }
+      } finishing: { state, _ in
+        // A complete response supersedes the stored one, whether it is stored itself or not (section 4.3.3).
+        let old = state.supersedes ? lookup.selected.map { lookup.stored[$0] } : nil
+        if let response = state.response {
+          if mayStore(response.response) { store(response, insteadOf: old, for: lookup) }
+        } else if let old {
+          replace(old, by: nil, for: lookup)
+        }
       }
       .catch { error in
         if error is Unconfirmed { return ask(for: request, lookup, mayConfirm: false, next) }
@@ -187,8 +197,8 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
         status: old.response.head.status, headers: old.response.head.headers.updated(by: head.headers)),
       body: old.response.body)
     let response = cached(updated, for: lookup, arrival)
-    if mayBeStored(updated.head, for: lookup, progress) {
-      store(response, for: lookup)
+    if isOwn(updated.head, of: lookup, progress), mayBeStored(updated.head, for: lookup, progress) {
+      store(response, insteadOf: old, for: lookup)
     } else {
       // It serves this request, and no other.
       replace(old, by: nil, for: lookup)
@@ -212,18 +222,26 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     return request.parts(of: stored, age: age, isStale: stored.lifetime(in: mode) <= age)
   }
 
-  /// Whether the response with this head may be stored, for what was sent.
-  private func mayBeStored(_ head: HTTPResponseHead, for lookup: CacheLookup, _ progress: CacheProgress) -> Bool {
+  /// Whether the response with this head is to the request that was looked up, by what was sent.
+  private func isOwn(_ head: HTTPResponseHead, of lookup: CacheLookup, _ progress: CacheProgress) -> Bool {
     guard progress.isOwn, let sent = progress.sent else { return false }
-    let isAuthenticated = !progress.tokens.isEmpty || sent.contains("Authorization")
-    return head.mayBeStored(CacheControl(head.headers), isAuthenticated: isAuthenticated, mode)
-      && !lookup.credentials.differ(from: sent, in: head.headers.varyingNames, owners.fieldNames, progress.tokens)
+    return !lookup.credentials.differ(from: sent, in: head.headers.varyingNames, owners.fieldNames, progress.tokens)
   }
 
-  private func store(_ response: CachedResponse, for lookup: CacheLookup) {
+  private func mayBeStored(_ head: HTTPResponseHead, for lookup: CacheLookup, _ progress: CacheProgress) -> Bool {
+    let isAuthenticated = !progress.tokens.isEmpty || progress.sent?.contains("Authorization") ?? false
+    return head.mayBeStored(CacheControl(head.headers), isAuthenticated: isAuthenticated, mode)
+  }
+
+  /// Stores a response; if it is of no use, the old one goes, which it supersedes all the same.
+  private func store(_ response: CachedResponse, insteadOf old: CachedResponse?, for lookup: CacheLookup) {
     var response = response
     response.response.head.headers = response.response.head.headers.storable
-    if response.isOfUse(in: mode) { replace(response, by: response, for: lookup) }
+    if response.isOfUse(in: mode) {
+      replace(response, by: response, for: lookup)
+    } else if let old {
+      replace(old, by: nil, for: lookup)
+    }
   }
 
   /// Replaces what is stored for a request by a response, or removes it; responses to requests with other fields stay.

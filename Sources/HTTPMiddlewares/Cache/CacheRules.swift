@@ -73,6 +73,9 @@ extension HTTPResponseHead {
   /// RFC 9110, section 15.1.
   private static let heuristicallyCacheable: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
+  /// Whether it says what there is now at the address, rather than why this request was not answered.
+  var tellsOfResource: Bool { isSuccess || Self.heuristicallyCacheable.contains(status) }
+
   /// Whether the response to a `GET` may be stored (section 3). The request may have got its token after the cache had
   /// seen it.
   func mayBeStored(_ control: CacheControl, isAuthenticated: Bool, _ mode: CacheMode) -> Bool {

@@ -139,6 +139,57 @@ struct CacheInvalidationTests {
     #expect(cache.sent("If-None-Match").last == .some(nil))
   }
 
+  @Test(
+    arguments: [
+      (200, ["Cache-Control: no-store"]), (404, []), (410, ["Cache-Control: max-age=0"]), (200, ["Vary: *"]), (200, []),
+    ] as [(Int, [String])])
+  func `4.3.3: a complete response that is not stored ends the stored one`(status: Int, fields: [String]) throws {
+    let storage = MemoryCacheStorage()
+    let cache = CacheHarness(storage)
+    let field = "Cache-Control: max-age=1, stale-while-revalidate=86400, stale-if-error=86400"
+    cache.transport.expect(try CacheHarness.response([field], "old"))
+    _ = try cache.get()
+    cache.pass(2)
+    cache.transport.expect(try CacheHarness.response(fields, status: status, "new"))
+    #expect(try cache.get().text == "old")
+    #expect(storage.size == 0)
+    cache.transport.expect(try CacheHarness.response([], "newest"))
+    #expect(try cache.get().text == "newest")
+  }
+
+  @Test func `4.3.3: a complete response that is too long to be stored ends the stored one`() throws {
+    let storage = MemoryCacheStorage()
+    let cache = CacheHarness(storage, bodyLimit: 8)
+    cache.transport.expect(try CacheHarness.response(["Cache-Control: max-age=1"], "old"))
+    _ = try cache.get()
+    cache.pass(2)
+    cache.transport.expect(try CacheHarness.response(["Cache-Control: max-age=60"], "longer than 8"))
+    _ = try cache.get()
+    #expect(storage.size == 0)
+  }
+
+  @Test(
+    arguments: [(401, "no-store"), (403, "no-store"), (429, "no-store"), (503, "no-store"), (200, "max-age=60")]
+      as [(Int, String)])
+  func `a response that does not tell what there is now, or that the client declines, leaves the stored one`(
+    status: Int, field: String
+  ) throws {
+    let storage = MemoryCacheStorage()
+    let cache = CacheHarness(storage) { _ in [] } mayStore: { $0.text == "old" }
+    cache.transport.expect(try CacheHarness.response(["Cache-Control: max-age=1", #"ETag: "1""#], "old"))
+    _ = try cache.get()
+    cache.pass(2)
+    cache.transport.expect(try CacheHarness.response(["Cache-Control: \(field)"], status: status, "new"))
+    _ = try cache.get()
+    #expect(storage.size > 0)
+  }
+
+  @Test func `a request for what is stored alone is never sent, even if nothing may be stored`() throws {
+    let cache = CacheHarness()
+    #expect(try cache.get(["Cache-Control: no-store, only-if-cached"]).head.status == 504)
+    #expect(cache.transport.requests.isEmpty)
+  }
+
   @Test func `a 304's cookies reach its own caller alone`() throws {
     let cache = CacheHarness()
     cache.transport.expect(try CacheHarness.response(["Cache-Control: max-age=1", #"ETag: "1""#, "Set-Cookie: a=1"]))
