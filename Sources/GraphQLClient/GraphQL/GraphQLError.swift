@@ -202,15 +202,11 @@ extension GraphQLError.Location: JSONDecodable {
 extension GraphQLError.PathElement: JSONDecodable {
   /// Reads a member name or a list index.
   public init(from json: inout JSONReader) throws(JSONError) {
-    if try json.nextKind() == .number {
-      self = .index(try json.readInteger())
-    } else {
-      self = .key(try json.readString().prefix(bytes: 128))
-    }
+    self = try json.nextKind() == .number ? .index(json.readInteger()) : .key(json.readName())
   }
 }
 
-/// The first 32 steps of a path of any length.
+/// The first 32 steps of a path of any length, with at most 128 bytes of each name, which may be any text.
 private struct FirstSteps: JSONDecodable {
   private static let limit = 32
   var steps: [GraphQLError.PathElement] = []
@@ -218,10 +214,12 @@ private struct FirstSteps: JSONDecodable {
   init(from json: inout JSONReader) throws(JSONError) {
     try json.beginArray()
     while try json.nextElement() {
-      if steps.count < Self.limit {
-        steps.append(try json.read())
-      } else {
+      if steps.count >= Self.limit {
         try json.skipValue()
+      } else if try json.nextKind() == .number {
+        steps.append(.index(try json.readInteger()))
+      } else {
+        steps.append(.key(try json.readString().prefix(bytes: 128)))
       }
     }
   }

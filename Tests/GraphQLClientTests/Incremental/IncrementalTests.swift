@@ -134,6 +134,19 @@ private struct GetFriends: GraphQLSession {
     #expect(try await GetFriends().post(on: client).value.data == Self.growth[3])
   }
 
+  @Test func `G10: names of any length lead to where a part belongs`() async throws {
+    let (long, other) = (String(repeating: "a", count: 129), String(repeating: "a", count: 128))
+    let payloads = [
+      #"{"data":{"\#(long)":{},"\#(other)":{}},"pending":[{"id":"0","path":["\#(long)"]}],"hasNext":true}"#,
+      #"{"incremental":[{"id":"0","data":{"b":1}}],"completed":[{"id":"0"}],"hasNext":false}"#,
+    ]
+    var parts: [HTTPResponsePart] = [.head(IncrementalServer.head)]
+    for payload in payloads { parts.append(.body(Data("\r\n--graphql\r\n\r\n\(payload)".utf8))) }
+    parts.append(.body(Data("\r\n--graphql--\r\n".utf8)))
+    let client = try IncrementalServer.client(IncrementalServer(parts: parts))
+    #expect(try await AnyData().data(on: client).value == [long: ["b": 1], other: [:]])
+  }
+
   @Test func `a server that ignores the directives gives one complete response`() async throws {
     let transport = ScriptedTransport()
     transport.always(
