@@ -225,7 +225,9 @@ import Testing
     #expect(try harness.last.ids.count == 2)
   }
 
-  @Test func `L7: a mutation on a socket that fails for good may have been carried out, whatever the error says`() throws {
+  @Test func `L7: a mutation on a socket that fails for good may have been carried out, whatever the error says`()
+    throws
+  {
     let harness = try SocketHarness(attempts: 1)
     let (query, attempt) = try harness.connected()
     let request = try HTTPRequest(

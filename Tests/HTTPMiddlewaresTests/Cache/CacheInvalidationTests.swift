@@ -175,7 +175,7 @@ struct CacheInvalidationTests {
     status: Int, field: String
   ) throws {
     let storage = MemoryCacheStorage()
-    let cache = CacheHarness(storage) { _ in [] } mayStore: { $0.text == "old" }
+    let cache = CacheHarness(storage, mayStore: { $0.text == "old" })
     cache.transport.expect(try CacheHarness.response(["Cache-Control: max-age=1", #"ETag: "1""#], "old"))
     _ = try cache.get()
     cache.pass(2)

@@ -135,7 +135,8 @@ struct PersistedQueryExchange: Sendable {
   }
 
   private func verdict(on response: HTTPResponse, to request: HTTPRequest) -> Verdict {
-    let named = response.body.errorsWithoutData(naming: "ersisted") + response.body.errorsWithoutData(naming: "ERSISTED")
+    let named =
+      response.body.errorsWithoutData(naming: "ersisted") + response.body.errorsWithoutData(naming: "ERSISTED")
     // What has a path is from inside the result, as a gateway passes on what one of its own servers has not known.
     guard named.allSatisfy(\.path.isEmpty) else { return .known }
     for error in named {
