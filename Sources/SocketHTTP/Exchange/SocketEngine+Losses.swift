@@ -107,7 +107,8 @@ extension SocketEngine {
     switch fate {
     case .fails:
       var error = error
-      if loss.reached == .never { error.reached = .never }
+      // Who made the error need not have known what had left.
+      if (loss.reached == .never) != (error.reached == .never) { error.reached = loss.reached }
       failures.append((loss, error))
     case .replayed:
       loss.exchange.recordLoss()

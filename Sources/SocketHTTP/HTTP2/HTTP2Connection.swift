@@ -254,7 +254,8 @@ final class HTTP2Connection: HTTPConnection {
         }
       }
     } catch {
-      if let loss = loss(of: stream, { $0.reached = error.reached }) { events.append(.lost(loss, error)) }
+      let isBegun = machine.progress(of: stream)?.isBegun ?? true
+      if let loss = loss(of: stream, { $0.reached = isBegun ? .maybe : .never }) { events.append(.lost(loss, error)) }
       machine.cancel(stream)
       finishUpload(of: stream)
     }

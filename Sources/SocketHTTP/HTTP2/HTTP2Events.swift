@@ -130,6 +130,8 @@ extension HTTP2Event {
 
 /// How far a request has come.
 struct HTTP2Progress: Equatable {
+  /// Whether its head was written, which goes out whatever becomes of the rest.
+  let isBegun: Bool
   /// Whether any of it was taken from the output: if not, the server cannot have seen it.
   let hasLeft: Bool
   /// How many bytes of its body wait here.

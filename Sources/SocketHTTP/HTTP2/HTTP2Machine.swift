@@ -117,8 +117,9 @@ struct HTTP2Machine: ~Copyable {
   func progress(of stream: UInt32) -> HTTP2Progress? {
     streams.index(of: stream).map { index in
       HTTP2Progress(
-        hasLeft: writer.takenCount > streams[index].start, queued: streams[index].queuedCount,
-        written: streams[index].sentCount, isWritten: streams[index].isRequestSent)
+        isBegun: streams[index].isBegun, hasLeft: writer.takenCount > streams[index].start,
+        queued: streams[index].queuedCount, written: streams[index].sentCount,
+        isWritten: streams[index].isRequestSent)
     }
   }
 

@@ -7,11 +7,14 @@ import Testing
 
 /// What a connection in HTTP/2 makes of the frames of a server, without a socket.
 @Suite struct HTTP2ConnectionTests {
-  private func exchange(_ method: HTTPMethod = .get, body: Data? = nil) throws -> SocketExchange {
+  private func exchange(
+    _ method: HTTPMethod = .get, body: Data? = nil, upload: HTTPUpload? = nil
+  ) throws -> SocketExchange {
     let url = try #require(URL(string: "http://127.0.0.1/"))
+    var request = try HTTPRequest(method: method, url: url, body: body)
+    if let upload { request.upload = upload }
     return try SocketExchange(
-      HTTPRequest(method: method, url: url, body: body), route: Route(host: "127.0.0.1", port: 80, isSecure: false),
-      observer: AnyObserver { _ in })
+      request, route: Route(host: "127.0.0.1", port: 80, isSecure: false), observer: AnyObserver { _ in })
   }
 
   /// A connection whose server has sent its settings.
@@ -51,6 +54,32 @@ import Testing
     // The head of the query, and a ping; the mutation waits for its answer.
     #expect(HTTP2ClientFrame.take(from: &written).map(\.type).sorted() == [1, 6])
     #expect(connection.load == 2)
+  }
+
+  // MARK: - Uploads
+
+  @Test(arguments: [false, true])
+  func `T10: if an upload cannot be read, nothing was sent only if the head was not written`(isHeld: Bool) throws {
+    let connection = try connection()
+    let upload = HTTPUpload.stream(once: AsyncStream<Data> { $0.finish() })
+    connection.begin(try exchange(.post, upload: upload), whenReady: nil)
+    write(connection)
+    if isHeld {
+      // Heads wait for a server that has not taken what was offered.
+      connection.begin(try exchange(), whenReady: nil)
+      _ = connection.withNext { _, _ in .taken(5) }
+      connection.didWrite(5)
+    }
+    let second = try exchange(.post, upload: upload)
+    connection.begin(second, whenReady: nil)
+    write(connection)
+    guard case .lost(let loss, let error)? = try connection.next(isEmpty: true) else {
+      Issue.record("the stream can be read once")
+      return
+    }
+    #expect(loss.exchange === second)
+    #expect(loss.reached == (isHeld ? .never : .maybe))
+    #expect(error.kind == .cannotRead)
   }
 
   @Test func `a whole response counts, though nothing can be read any more and its request is still being sent`() throws

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import HTTPTestSupport
 import Streams
 import SystemBase
 import TestSupport
@@ -54,6 +55,29 @@ import Testing
     body.finish()
     #expect(try await log.ended() == [.failed(.timedOut)])
     #expect(ContinuousClock.now - start < .seconds(30))
+  }
+
+  @Test func `T10: that a stream was read already does not mean that nothing of the request was sent`() async throws {
+    let heads = Monitor(0)
+    let server = try HTTP2ScriptedServer { connection in
+      while true {
+        let frame = try connection.readFrame()
+        if frame.type == 1 { heads.update { $0 += 1 } }
+        if frame.type <= 1, frame.flags & 1 != 0 { try connection.send(HTTP2ServerFrame.reset(frame.stream, 2)) }
+      }
+    }
+    let transport = server.transport()
+    var (request, body) = try streaming(to: server, timeouts: HTTPTimeouts(total: .seconds(15)))
+    body.finish()
+    let (bytes, continuation) = AsyncStream.makeStream(of: Data.self)
+    continuation.finish()
+    request.upload?.append(.stream(once: bytes))
+    let first = await transport.send(request).collect(upTo: 100).failure
+    #expect(first?.kind == .connectionLost)
+    let second = await transport.send(request).collect(upTo: 100).failure
+    #expect(second?.kind == .cannotRead)
+    #expect(second?.reached == .maybe)
+    try await heads.wait(for: "both heads") { $0 == 2 }
   }
 
   // MARK: - Files

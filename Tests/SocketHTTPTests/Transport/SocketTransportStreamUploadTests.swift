@@ -17,8 +17,9 @@ struct SocketTransportStreamUploadTests {
     let url: URL
     let transport: SocketTransport
 
-    init(_ steps: [ScriptedServer.Step], isSecure: Bool = false) throws {
-      server = try ScriptedServer(steps)
+    /// Takes a script for each connection; the last one is that of all others, too.
+    init(_ scripts: [ScriptedServer.Step]..., isSecure: Bool = false) throws {
+      server = try ScriptedServer { scripts[min($0, scripts.count - 1)] }
       guard isSecure else {
         (relay, url, transport) = (nil, server.url, SocketTransport())
         return
@@ -322,5 +323,17 @@ struct SocketTransportStreamUploadTests {
     #expect(error.kind == .cannotRead)
     #expect(error.message.contains("can be read once"))
     #expect(world.server.requests.count == 1)
+  }
+
+  @Test func `T10: that a stream was read already does not mean that nothing of the request was sent`() async throws {
+    let world = try World([.readRequest, .reset], [.readHead, .waitForClientToClose])
+    var upload = HTTPUpload()
+    upload.append(Data("x".utf8))
+    upload.append(.stream(once: Self.pieces(1_000, of: Self.bytes.prefix(10_000))()))
+    #expect(try await world.failure(of: upload)?.kind == .connectionLost)
+    let error = try #require(try await world.failure(of: upload))
+    #expect(error.kind == .cannotRead)
+    #expect(error.reached == .maybe)
+    _ = try await world.server.log.wait { $0.connections.count == 2 && $0.connections[1].bytesReceived > 0 }
   }
 }
