@@ -433,7 +433,7 @@ extension Connection {
         case .taken(let count):
           http.didWrite(count)
           room -= count
-        case .blocked: return .blocked
+        case .blocked: return blocked
         case .failed(let error): return http.didFailToWrite(error)
         }
       }
@@ -443,10 +443,13 @@ extension Connection {
     private func flush() -> WritingOutcome {
       switch channel.flush() {
       case .done: http.didFlush() ? .read : .sent
-      case .blocked: .blocked
+      case .blocked: blocked
       case .failed(let error): http.didFailToWrite(error)
       }
     }
+
+    /// The outcome if the socket is full: no event waits until it has room, which may never be.
+    private var blocked: WritingOutcome { http.hasEvents ? .read : .blocked }
 
     /// Reads once, unless there is an event that has not been taken.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadingOutcome {

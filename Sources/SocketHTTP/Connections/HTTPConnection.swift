@@ -66,6 +66,9 @@ protocol HTTPConnection: AnyObject {
   /// those of the last parts are not. Called only if several exchanges share the connection.
   func didDeliver(_ count: Int, of exchange: SocketExchange)
 
+  /// Whether there may be an event that was not taken.
+  var hasEvents: Bool { get }
+
   /// Removes and returns the next event; `isEmpty` says that nothing more has arrived, so that parts are not to be
   /// collected any longer. Throws if the connection is of no use any more.
   func next(isEmpty: Bool) throws(RequestError) -> ConnectionEvent?
@@ -83,12 +86,13 @@ protocol HTTPConnection: AnyObject {
   /// Tells the peer that the connection ends, if the protocol has a message for that; what there is to send by then goes out.
   func end()
 
-  /// Ends all exchanges, and returns what is known about them. Nothing else is called afterwards.
+  /// Ends all exchanges, and returns what is known about them, also about those whose loss was not taken. Nothing else is called afterwards.
   func close() -> [ExchangeLoss]
 }
 
 extension HTTPConnection {
   var allowsConnectProtocol: Bool { false }
+  var hasEvents: Bool { false }
 }
 
 /// What has come of what a connection has received.

@@ -280,7 +280,7 @@ final class HTTP2Connection: HTTPConnection {
     }
   }
 
-  func didFlush() -> Bool { !events.isEmpty || machine.hasEvents }
+  func didFlush() -> Bool { hasEvents }
 
   func didFailToWrite(_ error: RequestError) -> WritingOutcome {
     // What has arrived is read first.
@@ -321,6 +321,8 @@ final class HTTP2Connection: HTTPConnection {
       delivered[ObjectIdentifier(exchange)] = nil
     }
   }
+
+  var hasEvents: Bool { !events.isEmpty || machine.hasEvents }
 
   func next(isEmpty: Bool) throws(RequestError) -> ConnectionEvent? {
     while let event = machine.nextEvent() {
@@ -501,7 +503,8 @@ final class HTTP2Connection: HTTPConnection {
       carried = StreamList()
       (delivered, held, crowded) = ([:], [], [])
     }
-    return (held + crowded).map { ExchangeLoss(exchange: $0.exchange) }
+    let lost = events.all.compactMap { event in if case .lost(let loss, _) = event { loss } else { nil } }
+    return lost + (held + crowded).map { ExchangeLoss(exchange: $0.exchange) }
       + carried.indices.map { index in
         let one = carried[index]
         let hasLeft = machine.progress(of: carried.id(at: index))?.hasLeft ?? true

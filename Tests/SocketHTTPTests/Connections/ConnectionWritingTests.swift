@@ -8,19 +8,22 @@ import Testing
 @testable import SocketHTTP
 
 @Suite struct ConnectionWritingTests {
-  /// Takes whatever is written, and never blocks. `@unchecked Sendable`: each test has one, on one thread.
+  /// Takes whatever is written, and blocks only if it is told to. `@unchecked Sendable`: each test has one, on one thread.
   private final class GreedyChannel: ByteChannel, @unchecked Sendable {
     var takenCount = 0
     var failure: RequestError?
+    /// Whether it has room for nothing more, and whether what it has taken is not sent.
+    var (isFull, isHeldUp) = (false, false)
     func beginReading(isOver: Bool) {}
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome { .blocked }
     func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {
       if let failure { return .failed(failure) }
+      if isFull { return .blocked }
       let count = first.count + min(second.count, 64 << 10)
       takenCount += count
       return .taken(count)
     }
-    func flush() -> StepOutcome { .done }
+    func flush() -> StepOutcome { isHeldUp ? .blocked : .done }
     func condition() -> Socket.Condition { .quiet }
     var hasEnded: Bool { false }
     func close() {}
@@ -79,6 +82,15 @@ import Testing
     #expect(unsent != nil)
     connection.close()
     #expect(unsent == nil)
+  }
+
+  @Test(arguments: [false, true]) func `an event is read at once, though the socket is full`(isHeldUp: Bool) throws {
+    let (channel, http) = (GreedyChannel(), HTTP2Connection())
+    (channel.isFull, channel.isHeldUp) = (!isHeldUp, isHeldUp)
+    let wire = Connection.Wire(channel, http, OpeningSteps())
+    guard case .blocked = wire.write() else { return #expect(Bool(false), "the socket is full") }
+    try HTTP2ServerFrame.settings().withUnsafeBytes { try http.receive($0) }
+    guard case .read = wire.write() else { return #expect(Bool(false), "the limit is left") }
   }
 
   @Test func `an exchange's events come after those of its connection`() throws {

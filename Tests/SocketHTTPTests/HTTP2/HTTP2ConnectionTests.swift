@@ -1,6 +1,7 @@
 import Foundation
 import HTTPClientCore
 import Streams
+import TestSupport
 import Testing
 
 @testable import SocketHTTP
@@ -80,6 +81,24 @@ import Testing
     #expect(loss.exchange === second)
     #expect(loss.reached == (isHeld ? .never : .maybe))
     #expect(error.kind == .cannotRead)
+  }
+
+  private struct Broken: Error {}
+
+  @Test func `T10: a loss that nobody was told of is known when the connection closes`() async throws {
+    let connection = try connection()
+    let (pieces, continuation) = AsyncThrowingStream.makeStream(of: Data.self)
+    let isReady = Latch()
+    let lost = try exchange(.post, upload: .stream { pieces })
+    connection.begin(lost) { isReady.open() }
+    write(connection)
+    continuation.finish(throwing: Broken())
+    try await isReady.wait()
+    // The socket is full.
+    _ = connection.withNext { _, _ in .blocked }
+    let losses = connection.close()
+    #expect(losses.map { ObjectIdentifier($0.exchange) } == [ObjectIdentifier(lost)])
+    #expect(losses.map(\.reached) == [.maybe])
   }
 
   @Test func `a whole response counts, though nothing can be read any more and its request is still being sent`() throws

@@ -74,7 +74,7 @@ final class LineConnection: HTTPConnection {
   }
 
   func didWrite(_ count: Int) { output.removeFirst(count) }
-  func didFlush() -> Bool { !events.isEmpty }
+  func didFlush() -> Bool { hasEvents }
   func didFailToWrite(_ error: RequestError) -> WritingOutcome { .dead(error) }
 
   func receive(_ bytes: UnsafeRawBufferPointer) throws(RequestError) {
@@ -133,6 +133,8 @@ final class LineConnection: HTTPConnection {
   func didDeliver(_ count: Int, of exchange: SocketExchange) {
     if let number = numbers[ObjectIdentifier(exchange)] { tell("taken\(number)/\(count)") }
   }
+
+  var hasEvents: Bool { !events.isEmpty }
 
   func next(isEmpty: Bool) throws(RequestError) -> ConnectionEvent? { events.isEmpty ? nil : events.removeFirst() }
 
