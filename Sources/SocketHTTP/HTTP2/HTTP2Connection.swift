@@ -104,13 +104,13 @@ final class HTTP2Connection: HTTPConnection {
 
   func begin(_ exchange: SocketExchange, whenReady: (@Sendable () -> Void)?) {
     let now = Instant.now
-    if ending == nil, !machine.peer.haveArrived, load > 0 {
-      // The server may take few at a time, and has yet to say so.
+    // The server may have gone without a word, and nobody would know then what has become of the request.
+    let needsSign = !exchange.request.isReplayable && now - lastSign > times.trust
+    // Or it may take few at a time, and has yet to say so.
+    if ending == nil, needsSign || !machine.peer.haveArrived && load > 0 {
       hold(exchange, whenReady, at: now)
-    } else if ending == nil, machine.peer.haveArrived, !exchange.request.isReplayable, now - lastSign > times.trust {
-      // The server may have gone without a word, and nobody would know then what has become of the request.
-      hold(exchange, whenReady, at: now)
-      if pingTime == nil { askForSign(at: now) }
+      // Its settings come unasked.
+      if machine.peer.haveArrived, pingTime == nil { askForSign(at: now) }
     } else {
       begin(exchange, at: now, whenReady: whenReady)
     }

@@ -57,6 +57,18 @@ import Testing
     #expect(connection.load == 2)
   }
 
+  @Test func `T10: what is not replayable waits for the settings of a server that has not sent them for long`() throws {
+    let connection = HTTP2Connection(times: HTTP2Times(trust: .milliseconds(20)))
+    write(connection)
+    usleep(50_000)
+    connection.begin(try exchange(.post, body: Data("{}".utf8)), whenReady: nil)
+    var early = write(connection)
+    #expect(HTTP2ClientFrame.take(from: &early).isEmpty)
+    try receive(HTTP2ServerFrame.settings(), on: connection)
+    var written = write(connection)
+    #expect(HTTP2ClientFrame.take(from: &written).contains { $0.type == 1 })
+  }
+
   // MARK: - Uploads
 
   @Test(arguments: [false, true])
