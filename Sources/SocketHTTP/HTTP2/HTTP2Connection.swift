@@ -74,6 +74,8 @@ final class HTTP2Connection: HTTPConnection {
   /// When the server last sent something, and when it was asked for a sign of life since.
   @exclusivity(unchecked) private var lastSign = Instant.now
   @exclusivity(unchecked) private var pingTime: Instant?
+  /// Whether there was no room for what was to be written, and nothing was since.
+  @exclusivity(unchecked) private var wasBlocked = false
   /// When the server last got something to respond to while there was nothing else.
   @exclusivity(unchecked) private var busySince = Instant.now
 
@@ -217,7 +219,9 @@ final class HTTP2Connection: HTTPConnection {
     if writeError != nil { return .blocked }
     uploading += filled.withLock { exchange(&$0, with: []) }
     for stream in uploading { readUpload(of: stream) }
-    return machine.withOutput { body($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
+    let outcome = machine.withOutput { body($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
+    if case .blocked? = outcome { wasBlocked = true }
+    return outcome
   }
 
   /// Reads as much of an upload as is to wait in the machine.
@@ -266,8 +270,9 @@ final class HTTP2Connection: HTTPConnection {
   func didWrite(_ count: Int) {
     machine.didWrite(count)
     writtenCount += count
-    // What the system takes, the server's has taken before.
-    if pingTime != nil { pingTime = .now }
+    // Where there was no room, the server's system has taken something since.
+    if wasBlocked, pingTime != nil { pingTime = .now }
+    wasBlocked = false
     guard !sending.isEmpty else { return }
     sending.removeAll { stream in
       guard let index = carried.index(of: stream), let progress = machine.progress(of: stream) else { return true }

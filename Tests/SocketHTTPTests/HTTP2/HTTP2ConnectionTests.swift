@@ -69,6 +69,29 @@ import Testing
     #expect(HTTP2ClientFrame.take(from: &written).contains { $0.type == 1 })
   }
 
+  @Test(arguments: [false, true])
+  func `what is written prolongs the wait for a sign of life only if there was no room for it`(isFull: Bool) throws {
+    let connection = try connection(HTTP2Times(silence: .zero, patience: .milliseconds(100)))
+    connection.begin(try exchange(), whenReady: nil)
+    write(connection)
+    try connection.wake(at: .now)
+    var ping = write(connection)
+    #expect(HTTP2ClientFrame.take(from: &ping).map(\.type) == [6])
+    var lastWrite = Instant.now
+    for _ in 1...2 {
+      usleep(60_000)
+      connection.begin(try exchange(), whenReady: nil)
+      if isFull { _ = connection.withNext { _, _ in .blocked } }
+      lastWrite = .now
+      write(connection)
+    }
+    if isFull {
+      try connection.wake(at: lastWrite + .milliseconds(99))
+    } else {
+      #expect(throws: RequestError.self) { try connection.wake(at: lastWrite) }
+    }
+  }
+
   // MARK: - Uploads
 
   @Test(arguments: [false, true])
