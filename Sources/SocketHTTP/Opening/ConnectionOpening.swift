@@ -138,6 +138,9 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     guard let completion else { return }
     self.completion = nil
     cleanUp()
+    var error = error
+    // No request is sent before the end of the opening.
+    if error.kind == .connectionLost { error.reached = .never }
     completion(.failure(error))
   }
 

@@ -68,4 +68,17 @@ import Testing
     #expect(error?.isTransient == isTransient)
     #expect(error?.reached == .never)
   }
+
+  @Test func `T10: a proxy that resets the connection before it gives a tunnel leaves the request unsent`() async throws
+  {
+    let proxy = try ScriptedServer([.readRequest, .reset])
+    var configuration = SocketTransport.Configuration()
+    configuration.proxy = ProxyConfiguration(https: "http://127.0.0.1:\(proxy.port)")
+    let transport = SocketTransport(configuration: configuration)
+    let error = await #expect(throws: RequestError.self) {
+      try await transport.response(to: request("https://server.test/"))
+    }
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.reached == .never)
+  }
 }

@@ -139,6 +139,18 @@ import Testing
     #expect(sent.allSatisfy { $0.value.count == 1 })
   }
 
+  @Test func `T10: a connection that is reset in the handshake leaves its request unsent`() async throws {
+    let relay = try relay(TLSServerSettings(certificate: world.server))
+    let cutting = try CuttingRelay(to: relay.port, after: 100, .reset)
+    let error = await #expect(throws: RequestError.self) {
+      try await transport().response(to: request(to: cutting.port))
+    }
+    withExtendedLifetime((relay, cutting)) {}
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.reached == .never)
+    #expect(server.requests.isEmpty)
+  }
+
   @Test func `T7: disposing in the handshake closes the connection`() async throws {
     let silent = try ScriptedServer([.waitForClientToClose])
     let request = try request(to: silent.port)
