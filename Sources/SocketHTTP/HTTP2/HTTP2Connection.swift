@@ -199,10 +199,14 @@ final class HTTP2Connection: HTTPConnection {
   }
 
   func cancel(_ exchange: SocketExchange) {
-    delivered[ObjectIdentifier(exchange)] = nil
+    let deliveredStream = delivered.removeValue(forKey: ObjectIdentifier(exchange))
     held.removeAll { $0.exchange === exchange }
     crowded.removeAll { $0.exchange === exchange }
-    guard let index = carried.indices.first(where: { carried[$0].exchange === exchange }) else { return }
+    guard let index = carried.indices.first(where: { carried[$0].exchange === exchange }) else {
+      // Its response has ended, and nobody says any more what was taken of it.
+      if let deliveredStream { machine.consumed(.max, on: deliveredStream) }
+      return
+    }
     let stream = carried.id(at: index)
     let one = carried.remove(at: index)
     // A tunnel that the server has ended, and in which nothing waits, ends in order (RFC 8441, section 5).

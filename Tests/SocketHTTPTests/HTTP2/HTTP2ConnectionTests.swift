@@ -136,6 +136,39 @@ import Testing
     #expect(losses.map(\.reached) == [.maybe])
   }
 
+  // MARK: - Responses
+
+  @Test func `what an observer leaves that goes behind the end of a response is given back to the connection`()
+    throws
+  {
+    let connection = try connection()
+    write(connection)
+    let piece = [UInt8](repeating: 0, count: 1 << 10)
+    var (stream, delivered): (UInt32, Int) = (1, 0)
+    while delivered <= 2 * ReceiveWindow.largestStep {
+      let exchange = try exchange()
+      connection.begin(exchange, whenReady: nil)
+      write(connection)
+      try receive(HTTP2ServerFrame.head(stream), on: connection)
+      for _ in 0..<400 { try receive(HTTP2ServerFrame.data(stream, piece), on: connection) }
+      var counts: [Int] = []
+      while case .parts(let parts, _)? = try connection.next(isEmpty: true) {
+        counts.append(parts.reduce(0) { if case .body(let data) = $1 { $0 + data.count } else { $0 } })
+      }
+      try receive(HTTP2ServerFrame.data(stream, [], isEnd: true), on: connection)
+      guard case .completed? = try connection.next(isEmpty: true) else {
+        Issue.record("the response is complete")
+        return
+      }
+      connection.cancel(exchange)
+      for count in counts { connection.didDeliver(count, of: exchange) }
+      delivered += counts.reduce(0, +)
+      stream += 2
+    }
+    var written = write(connection)
+    #expect(HTTP2ClientFrame.take(from: &written).contains { $0.type == 8 && $0.stream == 0 })
+  }
+
   @Test func `a whole response counts, though nothing can be read any more and its request is still being sent`() throws
   {
     let connection = try connection()
