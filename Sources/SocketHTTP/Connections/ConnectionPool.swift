@@ -145,9 +145,11 @@ struct ConnectionPool<
   /// any more: there may be no room for another stream.
   mutating func becomeStream(_ exchange: Exchange, _ effects: inout Effects) -> Bool {
     // One that was cancelled takes none.
-    guard case .connected(let member, isStream: false)? = places[ObjectIdentifier(exchange)] else { return true }
+    guard case .connected(let member, let index)? = places[ObjectIdentifier(exchange)],
+      !member.exchanges[index].isStream
+    else { return true }
     guard hasRoomForStream(in: member.group) else { return false }
-    places[ObjectIdentifier(exchange)] = .connected(member, isStream: true)
+    member.becomeStream(at: index)
     count(streams: 1, on: member)
     reviewPlace(of: member, &effects)
     noteStreaming(member, &effects)
@@ -158,13 +160,12 @@ struct ConnectionPool<
   ///
   /// Returns false if the exchange no longer has this connection: then it was cancelled, and the connection is gone.
   mutating func finish(_ exchange: Exchange, on connection: Connection) -> Bool {
-    guard let index = places.index(forKey: ObjectIdentifier(exchange)),
-      case .connected(let member, let isStream) = places.values[index], member.connection === connection
+    guard let place = places.index(forKey: ObjectIdentifier(exchange)),
+      case .connected(let member, let index) = places.values[place], member.connection === connection
     else { return false }
-    places.remove(at: index)
-    member.remove(exchange)
+    places.remove(at: place)
+    removeExchange(at: index, from: member)
     member.isFresh = false
-    if isStream { count(streams: -1, on: member) }
     lastMember = member
     return true
   }
@@ -176,9 +177,8 @@ struct ConnectionPool<
     switch places.removeValue(forKey: ObjectIdentifier(exchange)) {
     case nil:
       return false
-    case .connected(let member, let isStream):
-      member.remove(exchange)
-      if isStream { count(streams: -1, on: member) }
+    case .connected(let member, let index):
+      removeExchange(at: index, from: member)
       if member.limit <= 1, member.exchanges.isEmpty {
         close(member, &effects)
       } else {
@@ -195,10 +195,9 @@ struct ConnectionPool<
     return true
   }
 
-  /// The other exchanges of the connection that an exchange has.
-  func companions(of exchange: Exchange) -> [Exchange] {
-    guard case .connected(let member, _)? = places[ObjectIdentifier(exchange)] else { return [] }
-    return member.exchanges.filter { $0 !== exchange }
+  /// The connection that an exchange has.
+  func member(carrying exchange: Exchange) -> Member? {
+    if case .connected(let member, _)? = places[ObjectIdentifier(exchange)] { member } else { nil }
   }
 
   private mutating func leave(_ waiter: Waiter, _ effects: inout Effects) {
@@ -241,7 +240,7 @@ struct ConnectionPool<
       case .connected: break
       }
     }
-    for member in members.values { member.exchanges.forEach(body) }
+    for member in members.values { for one in member.exchanges { body(one.exchange) } }
   }
 
   // MARK: - Connections
@@ -307,9 +306,11 @@ struct ConnectionPool<
   mutating func remove(_ connection: Connection, _ effects: inout Effects) -> [Orphan] {
     guard let member = member(of: connection) else { return [] }
     let orphans = member.exchanges.map {
-      Orphan(exchange: $0, isFresh: member.isFresh, lastUse: member.lastUse)
+      Orphan(exchange: $0.exchange, isFresh: member.isFresh, lastUse: member.lastUse)
     }
-    for orphan in orphans { _ = finish(orphan.exchange, on: connection) }
+    for orphan in orphans { places[ObjectIdentifier(orphan.exchange)] = nil }
+    count(streams: -member.streams, on: member)
+    member.removeAll()
     drop(member)
     giveBack(to: member.lender.take(), &effects)
     openConnections(&effects)
@@ -392,10 +393,16 @@ struct ConnectionPool<
   // MARK: - Inside
 
   private mutating func give(_ member: Member, to exchange: Exchange, isStream: Bool) {
-    places[ObjectIdentifier(exchange)] = .connected(member, isStream: isStream)
-    member.add(exchange)
+    places[ObjectIdentifier(exchange)] = .connected(member, index: member.exchanges.count)
+    member.add(exchange, isStream: isStream)
     if isStream { count(streams: 1, on: member) }
     member.group.move(member, to: member.hasRoom ? .spare : .full)
+  }
+
+  /// Takes an exchange from the connection that it has.
+  private mutating func removeExchange(at index: Int, from member: Member) {
+    if member.exchanges[index].isStream { count(streams: -1, on: member) }
+    if let moved = member.remove(at: index) { places[ObjectIdentifier(moved)] = .connected(member, index: index) }
   }
 
   /// Gives a connection to those that wait, as far as it has room, and puts it where it then belongs.

@@ -22,7 +22,7 @@ extension ConnectionPool {
     let connection: Connection
     let group: Group
     @exclusivity(unchecked) var phase = Phase.opening
-    @exclusivity(unchecked) private(set) var exchanges: [Exchange] = []
+    @exclusivity(unchecked) private(set) var exchanges: [(exchange: Exchange, isStream: Bool)] = []
     /// How many exchanges it carries at a time, at most; 0 if it takes no more.
     @exclusivity(unchecked) var limit = 1
     /// Of one that is being opened, the one that has made room for it by taking no more.
@@ -62,13 +62,19 @@ extension ConnectionPool {
     /// Whether it carries only streams, and takes nothing else.
     var mayBeExempt: Bool { hasOnlyStreams && !hasRoom }
 
-    func add(_ exchange: Exchange) { exchanges.append(exchange) }
+    func add(_ exchange: Exchange, isStream: Bool) { exchanges.append((exchange, isStream)) }
 
-    func remove(_ exchange: Exchange) {
-      guard let index = exchanges.lastIndex(where: { $0 === exchange }) else { return }
-      exchanges.swapAt(index, exchanges.count - 1)
-      exchanges.removeLast()
+    func becomeStream(at index: Int) { exchanges[index].isStream = true }
+
+    /// Removes an exchange. The last one gets its index, and is returned, unless it was that one.
+    func remove(at index: Int) -> Exchange? {
+      let last = exchanges.removeLast()
+      guard index < exchanges.count else { return nil }
+      exchanges[index] = last
+      return last.exchange
     }
+
+    func removeAll() { exchanges = [] }
 
     func isBefore(_ other: Member) -> Bool { due < other.due }
   }
@@ -101,7 +107,8 @@ extension ConnectionPool {
   /// The state of an exchange.
   enum Place {
     case waiting(Waiter)
-    case connected(Member, isStream: Bool)
+    /// It is at this index among the exchanges of a connection.
+    case connected(Member, index: Int)
     /// It is to wait for a connection later.
     case postponed(Exchange)
   }

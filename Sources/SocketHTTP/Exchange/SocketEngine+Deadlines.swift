@@ -12,7 +12,7 @@ extension SocketEngine {
     loop.lowerAlarm(to: instant) { [weak self] in self?.scan() }
   }
 
-  private func scan() {
+  func scan() {
     let now = Instant.now
     var effects = Pool.Effects()
     var expired: [(exchange: SocketExchange, phase: ExchangeDeadlines.Phase)] = []
@@ -28,11 +28,12 @@ extension SocketEngine {
           next = earlier(next, exchange.nextLook(after: now))
         }
       }
-      for (exchange, phase) in expired {
-        // What silenced this connection may well have silenced those that have been idle for longer.
-        let isSilent =
-          (phase == .activity || exchange.isUnanswered)
-          && !state.pool.companions(of: exchange).contains { $0.isHeard(after: exchange) }
+      // What silenced a connection may well have silenced those that have been idle for longer.
+      var signs = LastSigns()
+      let areSilent = expired.map { exchange, phase in
+        (phase == .activity || exchange.isUnanswered) && !signs.show(later: exchange, state.pool)
+      }
+      for ((exchange, _), isSilent) in zip(expired, areSilent) {
         exchange.withdraw()
         _ = state.cancel(exchange, isSilent: isSilent, &effects)
       }
@@ -46,5 +47,26 @@ extension SocketEngine {
     perform(effects, on: loop)
     if let next { schedule(next, on: loop) }
     didClose()
+  }
+}
+
+/// When the servers of connections last gave signs of life: what a connection carries is looked through once.
+private struct LastSigns {
+  /// By the connection; the time of one that is giving a sign is later than all others.
+  private var signs: [ObjectIdentifier: Instant] = [:]
+
+  /// Whether the server has given a sign of life on the connection of an exchange later than for that.
+  mutating func show(later exchange: SocketExchange, _ pool: SocketEngine.Pool) -> Bool {
+    guard let member = pool.member(carrying: exchange) else { return false }
+    let id = ObjectIdentifier(member)
+    // That an exchange has begun does not show that the server is there.
+    let none = Instant(nanoseconds: .min)
+    let last =
+      signs[id]
+      ?? member.exchanges.reduce(none) { last, one in
+        one.exchange.isUnanswered ? last : max(last, one.exchange.lastSign ?? Instant(nanoseconds: .max))
+      }
+    signs[id] = last
+    return last > exchange.lastSign ?? none
   }
 }

@@ -25,10 +25,11 @@ extension SocketEngine {
   func didLose(_ connection: Connection, _ error: RequestError, _ losses: [ExchangeLoss]) {
     var effects = Pool.Effects()
     var failures: [Failure] = []
+    let known = Dictionary(losses.map { (ObjectIdentifier($0.exchange), $0) }) { first, _ in first }
     let loop = state.withLock { state in
       for orphan in state.pool.remove(connection, &effects) {
         // The connection does not know one that was still to begin.
-        let loss = losses.first { $0.exchange === orphan.exchange } ?? ExchangeLoss(exchange: orphan.exchange)
+        let loss = known[ObjectIdentifier(orphan.exchange)] ?? ExchangeLoss(exchange: orphan.exchange)
         // What killed this one may well have killed those that have been idle for longer.
         if loss.reached != .never, !loss.hasReceived, !orphan.isFresh {
           state.pool.removeIdle(connection.route, usedUntil: orphan.lastUse, &effects)

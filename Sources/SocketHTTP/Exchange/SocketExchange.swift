@@ -32,6 +32,8 @@ final class SocketExchange: @unchecked Sendable {
   let start = Instant.now
   /// The mailbox of the task that awaits the response, if there is one: the observer is called there.
   let mailbox = TaskMailbox.current
+  /// The stream that it has, or had last, on a connection in HTTP/2; 0 if none.
+  let stream = Atomic<UInt32>(0)
   /// What waits for the observer, on a connection that others use, too.
   var backlog: ExchangeBacklog?
   /// When the server last gave a sign of life, in nanoseconds from the start. Negative while there is no connection;
@@ -165,16 +167,10 @@ final class SocketExchange: @unchecked Sendable {
   /// Whether the connection may have been dead when it got the request: it was used before, and nothing has come back.
   var isUnanswered: Bool { isOnSilentConnection.load(ordering: .relaxed) }
 
-  /// Whether the server has given a sign of life for it later than for another exchange.
-  func isHeard(after other: SocketExchange) -> Bool {
-    // That an exchange has begun does not show that the server is there.
-    if isUnanswered { return false }
-    func lastSign(of exchange: SocketExchange) -> Instant? {
-      let sign = exchange.lastActivity.load(ordering: .relaxed)
-      return sign == Self.busy ? nil : exchange.start + .nanoseconds(max(sign, 0))
-    }
-    guard let own = lastSign(of: self), let others = lastSign(of: other) else { return true }
-    return own > others
+  /// When the server last gave a sign of life for it; `nil` while the observer handles what the server has sent.
+  var lastSign: Instant? {
+    let sign = lastActivity.load(ordering: .relaxed)
+    return sign == Self.busy ? nil : start + .nanoseconds(max(sign, 0))
   }
 
   /// Whether its total time is over, or will be within the few milliseconds by which timers differ.

@@ -1,5 +1,6 @@
 import HTTPClientCore
 import Streams
+import Synchronization
 import SystemBase
 
 /// How long a connection in HTTP/2 waits for its server.
@@ -171,6 +172,7 @@ final class HTTP2Connection: HTTPConnection {
     if carried.isEmpty { busySince = now }
     let upload = exchange.uploadReader(isFramed: false, whenReady: whenReady)
     carried.append(Carried(exchange: exchange, start: now, upload: upload), of: stream)
+    exchange.stream.store(stream, ordering: .relaxed)
     exchange.recordActivity(at: now)
     guard hasBody else { return true }
     if let channel {
@@ -200,9 +202,9 @@ final class HTTP2Connection: HTTPConnection {
 
   func cancel(_ exchange: SocketExchange) {
     let deliveredStream = delivered.removeValue(forKey: ObjectIdentifier(exchange))
-    held.removeAll { $0.exchange === exchange }
-    crowded.removeAll { $0.exchange === exchange }
-    guard let index = carried.indices.first(where: { carried[$0].exchange === exchange }) else {
+    guard let index = index(of: exchange) else {
+      held.removeAll { $0.exchange === exchange }
+      crowded.removeAll { $0.exchange === exchange }
       // Its response has ended, and nobody says any more what was taken of it.
       if let deliveredStream { machine.consumed(.max, on: deliveredStream) }
       return
@@ -216,6 +218,12 @@ final class HTTP2Connection: HTTPConnection {
     } else {
       machine.cancel(stream)
     }
+  }
+
+  /// The index of an exchange, if it has a stream here.
+  private func index(of exchange: SocketExchange) -> Int? {
+    let index = carried.index(of: exchange.stream.load(ordering: .relaxed))
+    return index.flatMap { carried[$0].exchange === exchange ? $0 : nil }
   }
 
   func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome? {

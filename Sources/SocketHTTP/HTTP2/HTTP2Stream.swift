@@ -203,7 +203,7 @@ struct HTTP2StreamTable: ~Copyable {
   }
 
   /// The indices of all streams, in the order in which they were opened.
-  var indices: [Int] { streams.indices }
+  var indices: some BidirectionalCollection<Int> { streams.indices }
 
   func index(of id: UInt32) -> Int? { streams.index(of: id) }
 

@@ -34,7 +34,7 @@ struct StreamList<Element>: ~Copyable {
   }
 
   /// The indices of all elements, in order; they are valid until another one is appended.
-  var indices: [Int] { places.indices.filter { !places[$0].isGap } }
+  var indices: some BidirectionalCollection<Int> { places.indices.lazy.filter { [places] in !places[$0].isGap } }
 
   func id(at index: Int) -> UInt32 { places[index].id }
 

@@ -121,28 +121,7 @@ import Testing
     }
   }
 
-  /// Eight times as many take about eight times as long; in quadratic time it would be 64.
   @Test(arguments: Input.allCases) func `many small pieces are read in linear time`(input: Input) throws {
-    var ratios: [Double] = []
-    for _ in 0..<5 {
-      let few = try Self.time(input.reading(input.count))
-      let many = try Self.time(input.reading(8 * input.count))
-      ratios.append(many / few)
-      if many / few < 16 { break }
-    }
-    #expect(ratios.contains { $0 < 16 }, "\(ratios)")
-  }
-
-  /// The processor time of this thread, in nanoseconds.
-  private static func time(_ body: () throws -> Void) throws -> Double {
-    let start = now
-    try body()
-    return max(now - start, 1)
-  }
-
-  private static var now: Double {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+    try expectLinearTime(input.count) { try input.reading($0) }
   }
 }
