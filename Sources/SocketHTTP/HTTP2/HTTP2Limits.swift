@@ -28,6 +28,8 @@ struct PeerSettings {
   /// Whether the first settings have come.
   private(set) var haveArrived = false
   private(set) var headerTableSize = HPACK.defaultTableSize
+  /// The least size of that table in the latest settings, if these have any.
+  private(set) var leastHeaderTableSize: Int?
   private(set) var maximumStreams = assumedStreams
   private(set) var initialWindow = 65_535
   private(set) var largestFrame = 16 << 10
@@ -40,10 +42,13 @@ struct PeerSettings {
   mutating func apply(_ payload: UnsafeRawBufferPointer) throws(HTTP2ConnectionError) {
     if !haveArrived { maximumStreams = .max }
     haveArrived = true
+    leastHeaderTableSize = nil
     for start in stride(from: 0, to: payload.count - 5, by: 6) {
       let value = Int(payload.integer(at: start + 2))
       switch UInt16(payload[start]) << 8 | UInt16(payload[start + 1]) {
-      case HTTP2Setting.headerTableSize: headerTableSize = value
+      case HTTP2Setting.headerTableSize:
+        headerTableSize = value
+        leastHeaderTableSize = min(leastHeaderTableSize ?? value, value)
       case HTTP2Setting.enablePush:
         guard value == 0 else { throw .protocolError("it sets ENABLE_PUSH, which only a client may") }
       case HTTP2Setting.maximumConcurrentStreams: maximumStreams = value

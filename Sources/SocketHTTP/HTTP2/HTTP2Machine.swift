@@ -303,7 +303,11 @@ struct HTTP2Machine: ~Copyable {
     try flood.charge(payload.count * 16)
     let old = peer
     try peer.apply(payload)
-    encoder.setTableLimit(peer.headerTableSize)
+    // RFC 7541, section 4.2: the server may have dropped what the least size has no room for.
+    if let least = peer.leastHeaderTableSize {
+      encoder.setTableLimit(least)
+      encoder.setTableLimit(peer.headerTableSize)
+    }
     // Section 6.9.2.
     let difference = peer.initialWindow - old.initialWindow
     if difference != 0 {

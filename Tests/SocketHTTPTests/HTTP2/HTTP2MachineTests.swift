@@ -425,4 +425,16 @@ import Testing
     }
     #expect(sent == expected)
   }
+
+  /// RFC 7541, section 4.2.
+  @Test func `of several table sizes in one frame, the least is confirmed, too`() {
+    let driver = HTTP2Driver()
+    driver.open()
+    _ = driver.takeFrames()
+    let size = HTTP2Setting.headerTableSize
+    driver.receive(HTTP2ServerFrame.settings([(size, 0), (size, 4096)]))
+    driver.open()
+    let head = driver.takeFrames().first { $0.type == 1 }
+    #expect(head?.payload.prefix(4) == [0x20, 0x3F, 0xE1, 0x1F])
+  }
 }
