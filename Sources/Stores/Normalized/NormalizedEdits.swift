@@ -88,9 +88,10 @@ public final class NormalizedEdits: Sendable {
     let key = try NormalizedKey(session, by: store.client.encoder)
     var plan = try store.plan(of: key)
     let json = try ResponseCompletion(plan).bytes(response)
+    let now = isAnswer ? store.store.clock.now : nil
     try write { records, change throws(RecordError) in
       if isAnswer { records.noteAnswer(change) }
-      return try write(json, of: &plan, at: nil, by: change, isAnswer: isAnswer, &records)
+      return try write(json, of: &plan, at: nil, by: change, saidAt: now, &records)
     }
   }
 
@@ -130,14 +131,15 @@ public final class NormalizedEdits: Sendable {
   /// Writes the data of the mutation's response.
   func writeResponse(_ json: PaddedBytes, of plan: PreparedPlan, errors: [RecordErrorPath] = []) throws {
     var plan = plan
+    let now = store.store.clock.now
     try write(isResponse: true) { records, change throws(RecordError) in
-      try write(json, of: &plan, at: nil, errors: errors, by: change, isAnswer: true, &records)
+      try write(json, of: &plan, at: nil, errors: errors, by: change, saidAt: now, &records)
     }
   }
 
   private func write(
     _ json: PaddedBytes, of plan: inout PreparedPlan, at entity: EntityID?, errors: [RecordErrorPath] = [],
-    by change: NormalizedRecords.Change, isAnswer: Bool = false, _ records: inout NormalizedRecords
+    by change: NormalizedRecords.Change, saidAt date: StoreTime? = nil, _ records: inout NormalizedRecords
   ) throws(RecordError) -> [RecordChange] {
     if isRebase {
       try records.rewrite(json, of: &plan, at: entity, errors: errors, in: level)
@@ -146,8 +148,8 @@ public final class NormalizedEdits: Sendable {
     return try isOptimistic
       ? records.writeOptimistic(json, of: &plan, at: entity, by: change)
       : records.write(
-        json, of: &plan, at: entity, errors: errors, by: change, saidAt: isAnswer ? store.store.clock.now : nil,
-        isOrdered: shown != nil, insteadOf: shown)
+        json, of: &plan, at: entity, errors: errors, by: change, saidAt: date, isOrdered: shown != nil,
+        insteadOf: shown)
   }
 
   /// Writes into the records, and notes what has changed.
@@ -156,7 +158,7 @@ public final class NormalizedEdits: Sendable {
     _ body: (inout NormalizedRecords, NormalizedRecords.Change) throws(RecordError) -> [RecordChange]
   ) throws {
     do {
-      try store.records.withLockUnchecked { records in
+      try store.records.change { records in
         guard epoch == records.epoch, !made.withLock({ $0.isEnded }) else { return }
         let change = mutation ?? records.begin()
         defer { if mutation == nil { _ = records.end(change) } }

@@ -32,7 +32,7 @@ struct NormalizedRecords: Sendable {
 
   var cache: RecordCache
   var reads = RecordReads()
-  var freshness = LRUCache<NormalizedKey, Freshness>(countLimit: 1 << 14, costLimit: .max)
+  var freshness = Self.noFreshness
   private var inProgress: Set<UInt64> = []
   /// The changes that wait to be sent: they show something, and their responses come by changes of their own.
   private var waiting: Set<UInt64> = []
@@ -54,6 +54,10 @@ struct NormalizedRecords: Sendable {
   var emptyAt: StoreTime
   /// What a journal has not got yet; `nil` without one.
   var log: RecordLog?
+  /// What was replaced, to be released after the lock is: the last release may run the user's code.
+  private var garbage: [any Sendable] = []
+
+  private static var noFreshness: LRUCache<NormalizedKey, Freshness> { LRUCache(countLimit: 1 << 14, costLimit: .max) }
 
   init(_ schema: RecordSchema, staleTimes: [String: Duration] = [:], now: StoreTime) {
     cache = RecordCache(schema, RecordDates(staleTimes))
@@ -64,6 +68,15 @@ struct NormalizedRecords: Sendable {
   mutating func next() -> UInt64 {
     lastNumber += 1
     return lastNumber
+  }
+
+  /// Keeps what was replaced until the lock is released.
+  private mutating func discard(_ value: (any Sendable)?) {
+    if let value { garbage.append(value) }
+  }
+
+  fileprivate mutating func takeGarbage() -> [any Sendable] {
+    exchange(&garbage, with: []) + reads.takeGarbage()
   }
 
   // MARK: Changes
@@ -322,7 +335,7 @@ struct NormalizedRecords: Sendable {
   /// Removes everything. What is in progress is dropped when it comes, and what comes later, too, if this is the end.
   mutating func removeAll(now: StoreTime, isEnd: Bool = false) {
     isEnded = isEnded || isEnd
-    if isEnded { log = nil }
+    if isEnded { discard(exchange(&log, with: nil)) }
     log?.reset()
     removeAll(now)
     reads.readAll(of: &cache, epoch)
@@ -335,11 +348,11 @@ struct NormalizedRecords: Sendable {
     cache.dates.earliest = now
     waiting = isEnded ? [] : waiting
     let layers = Set(waiting.map { RecordLayer.firstOptimistic | $0 })
-    rebases = rebases.restarted(layers, epoch)
+    discard(exchange(&rebases, with: rebases.restarted(layers, epoch)))
     for layer in layers where rebases.has(layer) { cache.addLayer(layer) }
     listenToCache()
     meanwhile = ChangesMeanwhile()
-    _ = freshness.removeAll()
+    discard(exchange(&freshness, with: Self.noFreshness))
     (inProgress, answers, removals) = ([], [], [:])
     emptyAt = now
   }
@@ -366,7 +379,7 @@ struct NormalizedRecords: Sendable {
   }
 
   private mutating func forgetRebase(of layer: UInt64) {
-    rebases.forget(layer)
+    discard(rebases.forget(layer))
     cache.staged[layer] = nil
     listenToCache()
   }
@@ -481,4 +494,24 @@ struct NormalizedRecords: Sendable {
 
   /// Goes on with it; returns whether there is more to do.
   mutating func continueCollection(entities limit: Int) -> Bool { cache.continueCollection(entities: limit) }
+}
+
+extension Locked<NormalizedRecords> {
+  /// Changes the records, and releases what they have replaced when they are not locked any more.
+  func change<Result>(_ body: (inout NormalizedRecords) throws -> Result) rethrows -> Result {
+    var garbage: [any Sendable] = []
+    defer { withExtendedLifetime(garbage) {} }
+    return try change(keeping: &garbage, body)
+  }
+
+  /// Changes the records under another lock, too. What they have replaced is added to `garbage`, to be released after
+  /// that.
+  func change<Result>(
+    keeping garbage: inout [any Sendable], _ body: (inout NormalizedRecords) throws -> Result
+  ) rethrows -> Result {
+    try withLockUnchecked { records in
+      defer { garbage += records.takeGarbage() }
+      return try body(&records)
+    }
+  }
 }

@@ -15,7 +15,7 @@ extension NormalizedStore {
   public func collect() {
     let begins = collection.withLock { exchange(&$0.isRunning, with: true) == false }
     guard begins else { return }
-    records.withLock { $0.beginCollection() }
+    records.change { $0.beginCollection() }
     continueCollection()
   }
 

@@ -246,13 +246,13 @@ extension NormalizedStore {
         guard case .value(let response) = event else { return try event.map { _ in throw StoreError.noResponse } }
         _ = try response.errors(acceptedBy: session.errorPolicy)
         var plan = try plan(of: key)
+        let now = store.clock.now
         update { edits in
           // What cannot be written may still be read by the session's own type.
           try? edits.write { records, change throws(RecordError) in
             records.noteAnswer(change)
             return try records.write(
-              response.data, of: &plan, errors: response.recordErrors, by: change, saidAt: store.clock.now,
-              isOrdered: false)
+              response.data, of: &plan, errors: response.recordErrors, by: change, saidAt: now, isOrdered: false)
           }
         }
         return .value(try SessionSource(session: session).data(of: response.data, by: client.decoder))
@@ -280,7 +280,7 @@ extension NormalizedStore {
   /// Removes everything. Requests in flight continue, and their responses are not kept. What waits in an outbox is still
   /// shown, as it is still to be sent.
   public func clear() async throws {
-    records.withLock { $0.removeAll(now: store.clock.now) }
+    removeRecords()
     defer {
       let steps = ValueSteps()
       showWaiting(in: steps)
@@ -291,8 +291,14 @@ extension NormalizedStore {
 
   /// Ends the store because its account ends; see ``Store/signOut()``.
   public func signOut() async throws {
-    records.withLock { $0.removeAll(now: store.clock.now, isEnd: true) }
+    removeRecords(isEnd: true)
     try await store.signOut()
+  }
+
+  private func removeRecords(isEnd: Bool = false) {
+    // Asked here, and not under the lock: it is the user's.
+    let now = store.clock.now
+    records.change { $0.removeAll(now: now, isEnd: isEnd) }
   }
 
   /// Returns when what has changed until now is on disk, if the store has a folder. Throws ``FileError`` if it is not;
@@ -316,6 +322,6 @@ extension NormalizedStore {
         }
       }
     }
-    records.withLock { $0.removeAll(now: store.clock.now, isEnd: true) }
+    removeRecords(isEnd: true)
   }
 }

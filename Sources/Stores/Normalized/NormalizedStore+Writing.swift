@@ -187,7 +187,7 @@ extension NormalizedStore {
       }
     case .removeAll:
       let now = store.clock.now
-      records.withLock { $0.removeAll(now: now) }
+      records.change { $0.removeAll(now: now) }
       return true
     }
     return false
@@ -266,7 +266,7 @@ extension NormalizedStore {
         !store.perform(in: steps, keeping: &garbage) { $0.drop(key) }
       }
     }
-    var (result, touched) = try records.withLockUnchecked { records -> (Result, [NormalizedRecords.Reading]?) in
+    var (result, touched) = try records.change { records -> (Result, [NormalizedRecords.Reading]?) in
       let result = try change(&records, &changes)
       guard records.hasDueRebases else { return (result, readings(&records)) }
       records.noteUnread(changes)
@@ -274,7 +274,7 @@ extension NormalizedStore {
     }
     if touched == nil {
       rebase(&changes)
-      touched = records.withLockUnchecked { readings(&$0) }
+      touched = records.change { readings(&$0) }
     }
     garbage = []
     for reading in touched ?? [] where reading.key != key { project(reading, in: steps, loss) }
@@ -289,7 +289,7 @@ extension NormalizedStore {
       let edits = NormalizedEdits(self, again: rebase)
       try? rebase.run(edits)
       _ = edits.end()
-      changes += records.withLock { $0.endRebase(rebase) }
+      changes += records.change { $0.endRebase(rebase) }
     }
   }
 

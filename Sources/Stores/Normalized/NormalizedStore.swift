@@ -18,6 +18,9 @@ public import SystemBase
 /// `__typename` and the key fields that ``RecordSchema`` knows are added to their documents, and their types do not see
 /// them. An object with a key is kept once; one without is a part of what it is in.
 ///
+/// The `==` and `hash` of a session's variables, and the `deinit` of objects in a session, must not call the store: they
+/// run under its lock.
+///
 /// One store serves one account. A response that comes after ``clear()`` or ``signOut()``, and was requested before, is
 /// not kept. Thread-safe; streams call back as those of a `Store` do.
 public final class NormalizedStore: Sendable {
@@ -397,7 +400,7 @@ extension NormalizedStore {
 
   func read(_ key: NormalizedKey) throws -> NormalizedRecords.Reading {
     let plan = try plan(of: key)
-    return try records.withLock { try $0.read(key, plan) }
+    return try records.change { try $0.read(key, plan) }
   }
 
   /// Decodes what the records gave.

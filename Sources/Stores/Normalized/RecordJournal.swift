@@ -180,16 +180,20 @@ final class RecordJournal: Sendable {
   }
 
   private func receive(showing show: (NormalizedRecords.Received) -> Void) throws {
+    var garbage: [any Sendable] = []
     let (received, error) = try state.withLockUnchecked { state -> (NormalizedRecords.Received?, (any Error)?) in
       // What is to be removed is not taken.
       guard state.isInUse, !state.mustRemove else { return (nil, nil) }
-      return receive(try storage.read(after: state.position), &state)
+      return receive(try storage.read(after: state.position), &state, keeping: &garbage)
     }
+    garbage = []
     if let received { show(received) }
     if let error { configuration.onStorageError(error) }
   }
 
-  private func receive(_ tail: RecordTail, _ state: inout State) -> (NormalizedRecords.Received?, (any Error)?) {
+  private func receive(
+    _ tail: RecordTail, _ state: inout State, keeping garbage: inout [any Sendable]
+  ) -> (NormalizedRecords.Received?, (any Error)?) {
     let damage = tail.lostBytes > 0 ? NormalizedStorageError.damaged(lostBytes: tail.lostBytes) : nil
     let isFirst = exchange(&state.isUnread, with: false)
     if tail.last == state.position, tail.entries.isEmpty {
@@ -213,7 +217,7 @@ final class RecordJournal: Sendable {
     let replacing = isSameJournal && isRewound ? state.history.rest(of: tail.entries) : nil
     let (new, now) = (replacing ?? tail.entries, configuration.clock.now)
     let entries = new.map { $0.bytes[...] }
-    let result = records.withLockUnchecked { records -> (NormalizedRecords.Received, UnreadableRecords?)? in
+    let result = records.change(keeping: &garbage) { records -> (NormalizedRecords.Received, UnreadableRecords?)? in
       // What has changed since the last write comes after what was read.
       takeChanges(of: &records, &state)
       if state.mustRemove { return nil }

@@ -71,6 +71,8 @@ struct RecordReads: Sendable {
   /// How often the records were changed.
   private var version: UInt64 = 0
   private var lastNumber: UInt64 = 0
+  /// The keys that were forgotten, to be released after the lock is: their sessions are the user's.
+  private var garbage: [NormalizedKey] = []
 
   private mutating func next() -> UInt64 {
     lastNumber += 1
@@ -258,12 +260,16 @@ struct RecordReads: Sendable {
     return index.dependencies
   }
 
+  /// Takes out what is to be released outside the lock.
+  mutating func takeGarbage() -> [NormalizedKey] { exchange(&garbage, with: []) }
+
   private mutating func forgetEnded() {
     for id in ended.withLock({ exchange(&$0, with: []) }) where watches[id]?.lease == nil {
       index.unwatch(id)
       optimisticWatches.remove(id)
       undigested.remove(id)
       guard let watch = watches.removeValue(forKey: id) else { continue }
+      garbage.append(watch.key)
       ids[watch.key] = nil
       guard let operation = watch.digest else { continue }
       operations[operation]?.remove(id)

@@ -45,10 +45,12 @@ struct RecordRebases: Sendable {
     return left
   }
 
-  mutating func forget(_ layer: UInt64) {
-    guard rebases.removeValue(forKey: layer) != nil else { return }
+  /// Forgets a layer; returns what has made it, to be released outside the lock.
+  mutating func forget(_ layer: UInt64) -> Rebase? {
+    guard let rebase = rebases.removeValue(forKey: layer) else { return nil }
     index.unwatch(layer)
     due.remove(layer)
+    return rebase
   }
 
   /// Notes what a layer is made of.
