@@ -51,7 +51,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     prefix = withUnsafeBytes(of: UInt32(truncatingIfNeeded: name.count).littleEndian) { Array($0) } + name
     let path = Partition.folder(of: partition, in: folder).path
     self.folder = try RecordFolder(path, limit: limit, fileSystem: fileSystem)
-    identity = "\(URL(fileURLWithPath: path).resolvingSymlinksInPath().path)/\(self.folder.generation ?? "")"
+    identity = "\(self.folder.identity)/\(self.folder.generation ?? "")"
   }
 
   /// The number and size of the partition's records, as far as this process knows.

@@ -50,6 +50,8 @@ final class RecordFolder: Sendable {
   }
 
   private let path: String
+  /// The path without symbolic links.
+  let identity: String
   private let limit: Int
   private let fileSystem: any FileSystem
   private let state = Locked(State())
@@ -58,6 +60,8 @@ final class RecordFolder: Sendable {
     self.path = path
     self.limit = limit
     self.fileSystem = fileSystem
+    try fileSystem.makeFolders(path)
+    identity = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     try changing { _, _ in try fileSystem.removeTemporaryFiles(in: path) }
   }
 
@@ -293,13 +297,13 @@ final class RecordFolder: Sendable {
     }
     guard let (own, next) = generations else { return nil }
     end(.leaving(own, to: next))
-    Generation.begun.withLock { $0[path] = next }
+    unfinishedSignOuts.begin(.init(generation: own, next: next), of: identity)
     return (own, next)
   }
 
   private func endSignOut(_ next: Generation) {
     end(.ended)
-    Generation.begun.withLock { if $0[path] == next { $0[path] = nil } }
+    unfinishedSignOuts.end(next, of: identity)
   }
 
   private func mark(_ generation: Generation, _ folder: Int32) throws {
@@ -323,7 +327,7 @@ final class RecordFolder: Sendable {
   private func changing(
     within timeout: Duration? = nil, needsIndex: Bool = true, _ body: (_ folder: Int32, _ before: Int64) throws -> Void
   ) throws {
-    let isBegun = Generation.begun.withLock { $0[path] != nil }
+    let isBegun = !unfinishedSignOuts.all(of: identity).isEmpty
     try withLock(within: timeout) { folder, before in
       let known = state.withLock { $0.changedAt }
       if known != before || isBegun { try catchUp(folder, needsIndex: needsIndex) }
@@ -359,18 +363,21 @@ final class RecordFolder: Sendable {
   /// ``StoreError/signedOut`` if there was a sign-out since this object has opened the folder.
   private func catchUp(_ folder: Int32, needsIndex: Bool) throws {
     var files = try fileSystem.names(in: path)
-    let pending = Generation.begun.withLock { $0[path] }
-    if let pending, Generation.unfinished(files) == nil {
-      // Its own process has not got the lock.
-      try mark(pending, folder)
-      files.append(pending.unfinishedName)
+    let begun = unfinishedSignOuts.all(of: identity)
+    let current = Generation.current(files)
+    // If another one has followed, what is there now is of a later session.
+    let own = begun.last { current == nil || $0.generation == current }?.next
+    if let own, Generation.unfinished(files) == nil {
+      // This process has not got the lock.
+      try mark(own, folder)
+      files.append(own.unfinishedName)
     }
-    if let begun = Generation.unfinished(files) {
-      try empty(except: begun.unfinishedName)
-      try finish(begun, folder)
-      Generation.begun.withLock { if $0[path] == begun { $0[path] = nil } }
+    if let next = Generation.unfinished(files) {
+      try empty(except: next.unfinishedName)
+      try finish(next, folder)
       files = try fileSystem.names(in: path)
     }
+    for signOut in begun { unfinishedSignOuts.end(signOut.next, of: identity) }
     let isMember = state.withLock { state in
       switch state.membership {
       case .unopened: break
@@ -442,11 +449,11 @@ final class RecordFolder: Sendable {
   private func file(_ name: String) -> String { "\(path)/\(name)" }
 }
 
+/// Those of records' folders.
+private let unfinishedSignOuts = UnfinishedSignOuts<Generation>()
+
 /// The time from one sign-out to the next, in all processes: an empty file has its name.
 private struct Generation: Equatable {
-  /// The sign-outs that this process has begun, by the folder's path, and not finished.
-  static let begun = Locked<[String: Generation]>([:])
-
   private static let prefix = "generation-"
   private static let unfinished = ".unfinished"
 

@@ -66,11 +66,11 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try locked(evenSignedOut: true) { folder, changedAt in
       defer { stamp(folder, after: changedAt) }
       try fileSystem.removeTemporaryFiles(in: path)
-      let begun = UnfinishedSignOuts.all(of: identity)
+      let begun = unfinishedSignOuts.all(of: identity)
       // If another one has followed, what is there now is of a later session.
       let own = try begun.last { try !isPast($0.generation) }?.next
       if let next = try own ?? unfinishedGeneration() { try finishSignOut(next, folder) }
-      for signOut in begun { UnfinishedSignOuts.end(signOut.next, of: identity) }
+      for signOut in begun { unfinishedSignOuts.end(signOut.next, of: identity) }
       try forgetDiscarded(uptime)
       let generation = try generation()
       state.withLock { $0.generation = generation }
@@ -186,7 +186,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
       state.forgetListing()
       return (state.generation, next)
     }
-    UnfinishedSignOuts.begin(UnfinishedSignOut(generation: own, next: next), of: identity)
+    unfinishedSignOuts.begin(.init(generation: own, next: next), of: identity)
     do {
       try locked(evenSignedOut: true) { folder, changedAt in
         defer { stamp(folder, after: changedAt) }
@@ -198,7 +198,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     } catch let error as FileError where error.isNotFound {
       // Somebody has removed the folder, with everything in it.
     }
-    UnfinishedSignOuts.end(next, of: identity)
+    unfinishedSignOuts.end(next, of: identity)
   }
 
   /// Whether a sign-out has ended a generation. If somebody has removed the folder, none is known.
@@ -431,33 +431,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   }
 }
 
-/// A sign-out that ends one generation of a folder, if there was one, and begins the next.
-private struct UnfinishedSignOut {
-  let generation: [UInt8]?
-  let next: [UInt8]
-}
-
-/// The sign-outs of each folder, by its path, that this process has begun and not finished: it may have been unable to
-/// write that.
-private enum UnfinishedSignOuts {
-  private static let table = Locked<[String: [UnfinishedSignOut]]>([:])
-
-  static func all(of path: String) -> [UnfinishedSignOut] { table.withLock { $0[path] ?? [] } }
-
-  static func begin(_ signOut: UnfinishedSignOut, of path: String) {
-    table.withLock { table in
-      // In one step, if this is another attempt: who opens the folder meanwhile finds it.
-      table[path] = (table[path] ?? []).filter { $0.next != signOut.next } + [signOut]
-    }
-  }
-
-  static func end(_ next: [UInt8], of path: String) {
-    table.withLock { table in
-      table[path]?.removeAll { $0.next == next }
-      if table[path]?.isEmpty == true { table[path] = nil }
-    }
-  }
-}
+/// Those of outboxes' folders.
+private let unfinishedSignOuts = UnfinishedSignOuts<[UInt8]>()
 
 /// The entries that an outbox knows of, and which of them wait.
 struct OutboxIndex<Mutation: Codable & Sendable> {
