@@ -85,6 +85,17 @@ extension FileSystem {
     }
   }
 
+  /// Makes a modification time greater than it was, also where a file system stores no nanoseconds; returns it, or `nil` if
+  /// it could not.
+  package func touchLater(_ file: Int32, after time: Int64) -> Int64? {
+    // Some store as little as two seconds.
+    for step in [1, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000] as [Int64] {
+      guard let stored = try? touch(file, after: time &+ step &- 1) else { return nil }
+      if stored > time { return stored }
+    }
+    return nil
+  }
+
   /// Removes a file, if it exists. A folder in its place is an error, unless `sparingFolders`: then it is left alone,
   /// as nothing here makes folders in the place of files.
   package func removeIfThere(_ path: String, sparingFolders: Bool = false) throws {

@@ -273,7 +273,7 @@ final class RecordFolder: Sendable {
       let files = try fileSystem.names(in: path)
       // Somebody else has signed the account out, or has finished this.
       if let current = Generation.current(files), current != own { return endSignOut(next) }
-      defer { _ = try? fileSystem.touch(folder, after: before) }
+      defer { _ = fileSystem.touchLater(folder, after: before) }
       let marking = Result { try mark(next, folder) }
       let removal = Result { try empty(except: next.unfinishedName) }
       // There may be room now.
@@ -332,7 +332,7 @@ final class RecordFolder: Sendable {
       let known = state.withLock { $0.changedAt }
       if known != before || isBegun { try catchUp(folder, needsIndex: needsIndex) }
       defer {
-        let after = try? fileSystem.touch(folder, after: before)
+        let after = fileSystem.touchLater(folder, after: before)
         state.withLock { state in
           state.changedAt = needsIndex || known == before ? after : nil
           if state.seenAt == before { state.seenAt = after }

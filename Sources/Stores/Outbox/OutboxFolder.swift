@@ -400,12 +400,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// Makes the folder's modification time greater than it was before the change, so that every process can see that
   /// there was one, even if changes come faster than the file system's clock ticks.
   private func stamp(_ folder: Int32, after changedAt: Int64) {
-    // Most file systems store nanoseconds, others as little as two seconds.
-    for step in [1, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000] as [Int64] {
-      guard let stamp = try? fileSystem.touch(folder, after: changedAt &+ step &- 1) else { break }
-      if stamp > changedAt { return state.withLock { $0.listing?.changedAt = stamp } }
-    }
-    state.withLock { $0.forgetListing() }
+    let stamp = fileSystem.touchLater(folder, after: changedAt)
+    state.withLock { state in if let stamp { state.listing?.changedAt = stamp } else { state.forgetListing() } }
   }
 
   /// Runs a closure under the lock, with the folder and its modification time.

@@ -141,6 +141,22 @@ import Testing
     }
   }
 
+  @Test func `A2: a sign-out is noticed on a file system that stores no fractions of seconds`() throws {
+    let (first, second) = (try cache(CoarseFileSystem()), try cache(CoarseFileSystem()))
+    try second.write(stored, for: "k")
+    try first.signOut()
+    #expect(throws: StoreError.signedOut) { try second.write(stored, for: "l") }
+    #expect(folder.records == [])
+  }
+
+  @Test func `what others write is found on a file system that stores no fractions of seconds`() throws {
+    let (first, second) = (try cache(CoarseFileSystem()), try cache(CoarseFileSystem()))
+    for key in ["a", "b", "c"] {
+      try second.write(stored, for: key)
+      #expect(try first.keys().contains(key))
+    }
+  }
+
   @Test func `a folder that was removed after a sign-out is made again, and used`() throws {
     try cache().signOut()
     let cache = try cache()
