@@ -129,33 +129,47 @@ extension Observable {
     _ work: @escaping @Sendable (Element, _ completion: @escaping WriteCompletion) throws -> Void
   ) -> Observable {
     .create { observer in
-      let waiting = Locked((elements: [(element: Element, isDone: Bool)](), first: 0, end: Event<Element>?.none))
-      let send: @Sendable () -> Void = {
+      let waiting = Mailbox(InOrder<Element>())
+      let send: @Sendable (Int, Event<Element>) -> Void = { number, event in
+        waiting.post { $0.ready[number] = event }
         // The observer gets one at a time, whichever thread sends it.
-        let next = waiting.withLock { waiting -> [Event<Element>] in
-          let done = waiting.elements.prefix { $0.isDone }.map { Event.next($0.element) }
-          waiting.elements.removeFirst(done.count)
-          waiting.first += done.count
-          return waiting.elements.isEmpty ? done + (exchange(&waiting.end, with: nil).map { [$0] } ?? []) : done
-        }
-        for event in next { observer.on(event) }
+        while waiting.deliver({ $0.next() }, to: observer.on) {}
       }
       let elements = AnyObserver<Element> { event in
-        guard case .next(let element) = event else {
-          waiting.withLock { $0.end = event }
-          return send()
+        guard let number = waiting.post({ $0.begin() }) else { return }
+        guard case .next(let element) = event else { return send(number, event) }
+        do {
+          try work(element) { _ in send(number, event) }
+        } catch {
+          // It ends the stream in its turn, and nothing that comes until then is begun.
+          waiting.post { $0.hasFailed = true }
+          send(number, .error(error))
         }
-        let number = waiting.withLock { waiting in
-          waiting.elements.append((element, false))
-          return waiting.first + waiting.elements.count - 1
-        }
-        let done: @Sendable ((any Error)?) -> Void = { _ in
-          waiting.withLock { $0.elements[number - $0.first].isDone = true }
-          send()
-        }
-        do { try work(element, done) } catch { observer.onError(error) }
       }
       return self.subscribe(elements)
     }
+  }
+}
+
+/// The events of a stream that wait for the work of those before.
+private struct InOrder<Element: Sendable>: Sendable {
+  /// Those whose work is done, by their numbers.
+  var ready: [Int: Event<Element>] = [:]
+  /// Whether the work of one could not be begun.
+  var hasFailed = false
+  private var (begunCount, sentCount) = (0, 0)
+
+  /// The number of an event, if it is still wanted.
+  mutating func begin() -> Int? {
+    if hasFailed { return nil }
+    defer { begunCount += 1 }
+    return begunCount
+  }
+
+  /// Takes out the event whose turn it is, if its work is done.
+  mutating func next() -> Event<Element>? {
+    guard let event = ready.removeValue(forKey: sentCount) else { return nil }
+    sentCount += 1
+    return event
   }
 }

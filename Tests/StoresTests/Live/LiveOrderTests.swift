@@ -1,0 +1,91 @@
+import Dispatch
+import GraphQLClient
+import HTTPClientCore
+import StoresTestSupport
+import Streams
+import TestSupport
+import Testing
+
+@testable import Stores
+
+/// In which order the observer of a followed stream gets events whose writes take time.
+@Suite(.timeLimit(.minutes(1))) struct LiveOrderTests {
+  private let truth = HeldTruth()
+  private let events = PublishSubject<LiveEvent<String>>()
+  private let cut = LiveEvent<String>.disconnected(RequestError(.connectionLost, "Cut."), retryAfter: .zero)
+
+  /// Follows "k", whose values are appended, and fails at "!".
+  private func follow() -> Observable<LiveEvent<String>> {
+    let store = Store<String, String>(.ofStream { _ in .never() }, storage: .source(truth))
+    store.save("", for: "k")
+    truth.hold()
+    return store.follow("k", events.asObservable()) { live, value in
+      if live == "!" { throw Failure() }
+      return value + live
+    }
+  }
+
+  /// Sends a value, and a cut while that is written; then, while the observer is busy with the value, what is given.
+  private func sendWhileBusy(_ sendNext: () -> Void) async throws -> Recorder<LiveEvent<String>> {
+    let (entered, handler) = (Monitor(false), DispatchSemaphore(value: 0))
+    let following = Recorder(
+      follow().do(onNext: { event in
+        guard event.value != nil else { return }
+        entered.update { $0 = true }
+        handler.wait()
+      }))
+    events.onNext(.value("a"))
+    events.onNext(cut)
+    truth.release()
+    try await entered.wait { $0 }
+    sendNext()
+    handler.signal()
+    return following
+  }
+
+  @Test func `L1: what comes while an observer is busy with a value does not overtake what had come before`()
+    async throws
+  {
+    let following = try await sendWhileBusy { events.onNext(.resumed) }
+    try await eventually { following.elements.value.count == 3 }
+    #expect(following.elements.value == [.value("a"), cut, .resumed])
+  }
+
+  @Test func `L1: the end of a stream does not overtake what had come before`() async throws {
+    let following = try await sendWhileBusy { events.onCompleted() }
+    try await following.waitForCompletion()
+    #expect(following.elements.value == [.value("a"), cut])
+  }
+
+  @Test func `L1: a value that cannot be applied ends the stream behind the one that is being written`() async throws {
+    let following = Recorder(follow())
+    events.onNext(.value("a"))
+    events.onNext(.value("!"))
+    // It comes after the end, and is not written.
+    events.onNext(.value("b"))
+    truth.release()
+    try await following.waitForEnd()
+    #expect(following.elements.value == [.value("a")])
+    #expect(following.error.value is Failure)
+    #expect(truth.read("k")?.value == "a")
+  }
+}
+
+/// A source of truth whose writes wait while they are held.
+private final class HeldTruth: SourceOfTruth {
+  private let truth = MemoryTruth<String, String>()
+  private let gate = Mutable<DispatchSemaphore?>(nil)
+
+  func hold() { gate.update { $0 = DispatchSemaphore(value: 0) } }
+  func release() { gate.update { $0.take() }?.signal() }
+
+  var waitsForOtherProcesses: Bool { true }
+  func read(_ key: String) -> StoredValue<String>? { truth.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String) {
+    gate.value?.wait()
+    truth.write(stored, for: key)
+  }
+  func remove(_ key: String) { truth.remove(key) }
+  func removeAll() { truth.removeAll() }
+  func keys() -> [String] { truth.keys() }
+}
