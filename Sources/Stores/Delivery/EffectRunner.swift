@@ -1,3 +1,4 @@
+import Dispatch
 import Streams
 import SystemBase
 
@@ -45,6 +46,15 @@ final class EffectRunner: Sendable {
     let (number, worker) = state.withLock { $0.begin(actions) }
     watch()
     run(number, as: worker)
+  }
+
+  /// Carries out actions on a thread that may block; returns when all are done but those that stall.
+  func runElsewhere(_ actions: [Action]) {
+    let done = DispatchSemaphore(value: 0)
+    let (number, worker) = state.withLock { $0.begin(actions + [Action(mayStall: false) { done.signal() }]) }
+    watch()
+    _ = ElasticScheduler().schedule { self.run(number, as: worker) }
+    done.wait()
   }
 
   /// Carries out actions on threads that may block, after all that were given to this before, and have not stalled.

@@ -187,12 +187,16 @@ extension NormalizedStore {
   /// response to a query in progress does not replace them. If the closure throws, what it has changed until then
   /// stays. The closure of an edit is called again if what it has changed is another value by then.
   public func update(_ body: (NormalizedEdits) throws -> Void) rethrows {
+    let steps = ValueSteps()
+    defer { store.end(steps) }
+    try update(in: steps, body)
+  }
+
+  private func update(in steps: ValueSteps, _ body: (NormalizedEdits) throws -> Void) rethrows {
     let edits = NormalizedEdits(self, nil, isOptimistic: false)
     defer {
-      let steps = ValueSteps()
       commit(in: steps, edits.loss) { _, changes in changes += edits.end().changes }
       journal?.flushHere()
-      store.end(steps)
       collectIfNeeded()
     }
     try body(edits)
@@ -225,7 +229,7 @@ extension NormalizedStore {
   }
 
   /// The results of a subscription, which are written on their way, before observers get them. After the end of the store,
-  /// the next event fails.
+  /// the next event fails. Watchers are called on another thread, as by ``Store/follow(_:_:scheduler:change:)``.
   /// - Parameters:
   ///   - session: The subscription.
   ///   - operations: Those that show what it brings. They are invalidated whenever some of it may be missing: when it is
@@ -239,15 +243,18 @@ extension NormalizedStore {
       let undecoded = UndecodedSession(session, rewritten: try document(of: key).rewritten)
       return undecoded.subscribe(on: client).map { [self] event in
         if let ending = store.perform({ $0.ending }) { throw ending }
+        let steps = ValueSteps()
+        defer { store.endElsewhere(steps) }
         switch event {
-        case .connected, .reconnected, .dropped, .failed: for operation in operations { try invalidate(operation) }
+        case .connected, .reconnected, .dropped, .failed:
+          for operation in operations { try invalidate(operation, in: steps) }
         case .value, .disconnected, .resumed: break
         }
         guard case .value(let response) = event else { return try event.map { _ in throw StoreError.noResponse } }
         _ = try response.errors(acceptedBy: session.errorPolicy)
         var plan = try plan(of: key)
         let now = store.clock.now
-        update { edits in
+        update(in: steps) { edits in
           // What cannot be written may still be read by the session's own type.
           try? edits.write { records, change throws(RecordError) in
             records.noteAnswer(change)
@@ -263,11 +270,17 @@ extension NormalizedStore {
   /// Marks what is cached of an operation as out of date: it is requested again for those who watch it by a policy that
   /// uses the network.
   public func invalidate(_ session: some GraphQLSession) throws {
+    let steps = ValueSteps()
+    defer { store.end(steps) }
+    try invalidate(session, in: steps)
+  }
+
+  private func invalidate(_ session: some GraphQLSession, in steps: ValueSteps) throws {
     for form in ReadForm.allCases {
       let key = try NormalizedKey(session, form, by: client.encoder)
       records.withLock { $0.invalidate(key) }
       journal?.flushHere()
-      store.invalidate(key)
+      store.perform(in: steps) { $0.invalidate(key) }
     }
   }
 

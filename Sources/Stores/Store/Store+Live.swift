@@ -28,13 +28,14 @@ extension Store {
   }
 
   private func receive(
-    _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, _ completion: @escaping WriteCompletion
+    _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, in steps: Steps<Key, Value>? = nil,
+    _ completion: @escaping WriteCompletion
   ) rethrows {
     let push: @Sendable (Value) -> Value? = { value in try? change(value) }
     let writes = WriteGroup(then: completion)
     defer { writes.close() }
     let written = writes.add()
-    try rebase(key, writes) {
+    try rebase(key, writes, in: steps) {
       try change($0.value)
     } commit: { state, changed, version in
       if let changed {
@@ -51,7 +52,8 @@ extension Store {
   /// Writes what a server has pushed, after loading the value if only an asynchronous source of truth has it. Then an
   /// error of the change, which comes too late for the stream, invalidates the value.
   private func receiveLoaded(
-    _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, _ completion: @escaping WriteCompletion
+    _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, in steps: Steps<Key, Value>,
+    _ completion: @escaping WriteCompletion
   ) throws {
     let isLoaded = perform { state in
       state.acquire(key)
@@ -59,7 +61,7 @@ extension Store {
     }
     guard storage.shared != nil, !isLoaded else {
       defer { perform { $0.release(key) } }
-      return try receive(key, change, completion)
+      return try receive(key, change, in: steps, completion)
     }
     load(key) { _ in
       do { try self.receive(key, change, completion) } catch { self.invalidate(key, completion: completion) }
@@ -73,6 +75,8 @@ extension Store {
   ///     users.follow("7", UserChanged(id: "7").subscribe(on: client)) { event, user in event.applied(to: user) }
   ///       .subscribe(onNext: { event in … })
   ///
+  /// Watchers are called on another thread: one that stalls does not keep what is pushed next from others.
+  ///
   /// What happened before the stream was connected, between two connections, or was dropped because the observer was
   /// slow, and what the server could not make, is missing in the value. So it is invalidated then, and requested again
   /// for those who watch it, see `invalidate(_:)`; if that request fails in an outage, it is made again after a pause
@@ -85,9 +89,12 @@ extension Store {
       let repairs = DisposeBag()
       self.repairs(of: key, scheduler).subscribe().disposed(by: repairs)
       return events.inOrder { event, written in
+        let steps = Steps<Key, Value>()
+        defer { self.endElsewhere(steps) }
         switch event {
-        case .value(let live): try self.receiveLoaded(key, { try change(live, $0) }, written)
-        case .connected, .reconnected, .dropped, .failed: self.invalidate(key, completion: written)
+        case .value(let live): try self.receiveLoaded(key, { try change(live, $0) }, in: steps, written)
+        case .connected, .reconnected, .dropped, .failed:
+          self.perform(in: steps) { $0.invalidate(key, completion: written) }
         case .disconnected, .resumed: written(nil)
         }
       }

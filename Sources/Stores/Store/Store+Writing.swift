@@ -80,9 +80,11 @@ extension Store {
         let writes = WriteGroup { _ in continuation.resume() }
         defer { writes.close() }
         let known = knownKeys()
+        // All are changed before a watcher is notified, which may stall.
+        let steps = Steps<Key, Value>()
         for key in known where isAffected(key) {
           let written = writes.add()
-          rebase(key, writes) {
+          rebase(key, writes, in: steps) {
             change(key, $0.value)
           } commit: { state, changed, version in
             if let changed {
@@ -93,6 +95,7 @@ extension Store {
           }
         }
         invalidateShared(except: known, where: isAffected, writes)
+        end(steps)
       }
     }
   }

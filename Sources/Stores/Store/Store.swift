@@ -18,11 +18,12 @@ public import SystemBase
 /// requests in flight are joined into one. All watchers of a key see its writes in the same order. One store serves one
 /// account: see ``StoreGroup``.
 ///
-/// Thread-safe. Streams call back on the thread that writes: that of the request, of `save`, or their subscriber's. A
-/// watcher that is called while it still handles an earlier snapshot gets the latest one after it, on the same thread,
-/// and not those between; no other thread waits for it. The source of truth is read on the subscriber's thread.
-/// Responses are written to it on a thread of its own before their readers get them, unless
-/// ``StoreConfiguration/writing`` is `behind`; what is saved is written on the caller's thread.
+/// Thread-safe. Streams call back on the thread that writes: that of the request, of `save`, or their subscriber's; if a
+/// stream is followed, or the source of truth is asynchronous, on another one. A watcher that is called while it still
+/// handles an earlier snapshot gets the latest one after it, on the same thread, and not those between; no other thread
+/// waits for it. The source of truth is read on the subscriber's thread. Responses are written to it on a thread of its
+/// own before their readers get them, unless ``StoreConfiguration/writing`` is `behind`; what is saved is written on the
+/// caller's thread.
 public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let configuration: StoreConfiguration<Value>
   // Copied from the configuration, so that reads from memory need not copy all of that.
@@ -131,6 +132,15 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     if !effects.isEmpty { carryOut(effects) }
   }
 
+  /// Carries out the effects of all steps: those that may stall first, and on another thread, for which this one does not
+  /// wait any more once they do.
+  func endElsewhere(_ steps: Steps<Key, Value>) {
+    let effects = steps.take()
+    let stalling = effects.filter(\.mayStall)
+    if !stalling.isEmpty { runner.runElsewhere(actions(for: stalling)) }
+    for effect in effects where !effect.mayStall { carryOut(effect) }
+  }
+
   private func carryOut(_ effects: [StoreState<Key, Value>.Effect]) {
     // Most changes have no watcher, or one, and nothing after it. By index: each element that an iterator of these
     // gives is an allocation.
@@ -139,6 +149,10 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       for place in 0...last { carryOut(effects[place]) }
       return
     }
+    runner.run(actions(for: effects))
+  }
+
+  private func actions(for effects: [StoreState<Key, Value>.Effect]) -> [EffectRunner.Action] {
     var actions: [EffectRunner.Action] = []
     for effect in effects {
       guard case .deliver(let watchers) = effect else {
@@ -150,7 +164,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         actions.append(EffectRunner.Action(mayStall: true) { self.carryOut(.deliver([watcher])) })
       }
     }
-    runner.run(actions)
+    return actions
   }
 
   private func carryOut(_ effect: StoreState<Key, Value>.Effect) {

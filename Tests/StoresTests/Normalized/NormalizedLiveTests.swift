@@ -50,6 +50,26 @@ import Testing
     #expect(String(decoding: body, as: UTF8.self).contains("closed { __typename id  state }"))
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `E1: a watcher that stalls does not keep what a subscription brings next from others`() async throws {
+    let (transport, gate, state) = (ScriptedTransport(), DispatchSemaphore(value: 0), Monitor(""))
+    let next = ScriptedLiveStep.json(
+      #"{"data": {"closed": {"__typename": "Issue", "id": "1", "state": "MERGED"}}}"#)
+    let store = try store(transport, [.connected, Self.closing, next, .completed])
+    let stalled = store.stream(GetIssue("1")).subscribe(onNext: { snapshot in
+      if snapshot.value?.issue?.state == "CLOSED" { gate.wait() }
+    })
+    let other = store.stream(GetIssue("1")).subscribe(onNext: { snapshot in
+      state.update { $0 = snapshot.value?.issue?.state ?? "" }
+    })
+    try await state.wait { $0 == "OPEN" }
+    let events = Recorder(store.follow(IssueClosed()))
+    try await state.wait { $0 == "MERGED" }
+    try await events.waitForCompletion()
+    gate.signal()
+    for watcher in [stalled, other] { watcher.dispose() }
+  }
+
   private struct CloseIssue: GraphQLSession {
     struct ResponseData: Codable, Hashable, Sendable { var close: IssueClosed.ResponseData.Issue? }
     static let query: GraphQLDocument = "mutation close { close(id: 1) { state } }"

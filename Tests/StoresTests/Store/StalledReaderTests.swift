@@ -127,6 +127,48 @@ import Testing
     for watcher in stalled { watcher.dispose() }
   }
 
+  @Test func `E1: a watcher that stalls does not keep other keys from being changed`() async throws {
+    let (store, keys) = (store(), ["a", "b", "c", "d"])
+    for key in keys { await store.save("v", for: key) }
+    let stalled = keys.map { key in
+      store.stream(key, .cacheOnly).subscribe(onNext: { if $0.value == "v!" { gate.wait() } })
+    }
+    let change = Task { await store.updateAll { $1 + "!" } }
+    try await eventually { keys.allSatisfy { truth.read($0)?.value == "v!" } }
+    for _ in stalled { gate.signal() }
+    await change.value
+    for watcher in stalled { watcher.dispose() }
+  }
+
+  @Test func `E1: a watcher that stalls does not keep what is pushed next from others`() async throws {
+    let (store, events) = (store(), PublishSubject<LiveEvent<String>>())
+    await store.save("", for: "k")
+    let stalled = store.stream("k", .cacheOnly).subscribe(onNext: { if $0.value == "a" { gate.wait() } })
+    let seen = Monitor("")
+    let other = store.stream("k", .cacheOnly).subscribe(onNext: { new in seen.update { $0 = new.value ?? "-" } })
+    let received = Recorder(store.follow("k", events.asObservable()) { $1 + $0 })
+    Thread.detachNewThread { for value in ["a", "b"] { events.onNext(.value(value)) } }
+    try await seen.wait { $0 == "ab" }
+    try await eventually { received.elements.value == [.value("a"), .value("b")] }
+    #expect(truth.read("k")?.value == "ab")
+    gate.signal()
+    for watcher in [stalled, other] { watcher.dispose() }
+  }
+
+  @Test func `E1: a watcher that stalls at a gap does not keep what is pushed next from others`() async throws {
+    let (store, events) = (store(), PublishSubject<LiveEvent<String>>())
+    await store.save("", for: "k")
+    let stalled = store.stream("k", .cacheOnly).subscribe(onNext: { if $0.isStale { gate.wait() } })
+    let seen = Monitor("")
+    let other = store.stream("k", .cacheOnly).subscribe(onNext: { new in seen.update { $0 = new.value ?? "-" } })
+    let received = Recorder(store.follow("k", events.asObservable()) { $1 + $0 })
+    Thread.detachNewThread { for event in [.dropped(1), .value("b")] as [LiveEvent] { events.onNext(event) } }
+    try await seen.wait { $0 == "b" }
+    gate.signal()
+    for watcher in [stalled, other] { watcher.dispose() }
+    received.dispose()
+  }
+
   @Test func `E1: a watcher that stalls does not keep an accepted change from other keys`() async throws {
     let (store, keys) = (store(), ["a", "b", "c", "d"])
     for key in keys { await store.save("v", for: key) }
