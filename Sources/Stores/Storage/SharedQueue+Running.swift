@@ -201,9 +201,10 @@ extension SharedQueue {
       return backoff.delay(after: state.failures)
     }
     guard let delay else { return }
-    let timer = scheduler.schedule(after: delay) { [weak self] in
-      self?.state.withLock { exchange(&$0.timer, with: nil) }?.dispose()
-      self?.beginAll()
+    // Keeps the queue: what the source has not taken outlives the store.
+    let timer = scheduler.schedule(after: delay) { [self] in
+      state.withLock { exchange(&$0.timer, with: nil) }?.dispose()
+      beginAll()
     }
     let unused = state.withLock { state -> (any Disposable)? in
       if state.timer != nil { return timer }

@@ -10,7 +10,8 @@ import SystemBase
 /// Work that has failed is outstanding: reads count it as done, and it is tried again after a pause, when the source
 /// reports that it is back, and before a report about its key is believed. Versions decide which change of a key stays,
 /// so it does not matter when the source gets it. At most ``limit`` keys have outstanding work; what fails beyond that is
-/// given up, and then the value of the source counts as out of date in this process.
+/// given up, and then the value of the source counts as out of date in this process. Outstanding work keeps the queue,
+/// also when its store is released.
 final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// What the source has done instead of what it was to do.
   enum Notice: Sendable {
@@ -145,8 +146,6 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     account.onSignOut(of: self) { [weak self] in self?.endSignedOut() ?? SharedAccount.Ended() }
       .disposed(by: registration)
   }
-
-  deinit { state.withLock { exchange(&$0.timer, with: nil) }?.dispose() }
 
   /// Sets what is called with each notice, on any thread. For a version that was renamed it is asked for the new one:
   /// `renamed(old, to: the source's)`; `nil` gives the change up.

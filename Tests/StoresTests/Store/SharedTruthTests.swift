@@ -161,6 +161,46 @@ struct SharedTruthTests {
     #expect(one.peek("k")?.value == "new")
   }
 
+  @Test func `F2: what a source that is away has not taken, is shared once it is back, without the store`() async throws
+  {
+    let time = TestScheduler()
+    shared.isAway = true
+    await saveAndRelease(time)
+    shared.comeBack()
+    time.advance(by: .seconds(60))
+    try await shared.wait { $0["k"]?.value == "1" }
+    // Nothing keeps what is left of the store any more.
+    try await eventually { time.pendingCount == 0 }
+  }
+
+  @Test func `F2: a removal that a source that is away has not made, is made once it is back, without the store`()
+    async throws
+  {
+    let time = TestScheduler()
+    await saveAndRelease(time) { store in
+      await store.flush()
+      shared.isAway = true
+      await store.remove("k")
+    }
+    shared.comeBack()
+    time.advance(by: .seconds(60))
+    try await shared.wait { $0["k"] == nil }
+  }
+
+  /// Saves a value in a store that is gone when this returns.
+  private func saveAndRelease(
+    _ time: TestScheduler, then body: (Store<String, String>) async -> Void = { _ in }
+  ) async {
+    var configuration = StoreConfiguration<String>()
+    configuration.clock = .scheduler(time)
+    let store = makeStore(configuration)
+    await store.save("1", for: "k")
+    await body(store)
+    await store.flush()
+    // The tasks that have tried to share it keep it, too, until they end.
+    for _ in 0..<1_000 { await Task.yield() }
+  }
+
   @Test func `after clear, what was on its way is not shown`() async throws {
     let (one, other) = (makeStore(), makeStore())
     await other.save("old", for: "k")
