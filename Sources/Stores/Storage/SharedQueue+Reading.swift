@@ -3,14 +3,15 @@ import SystemBase
 
 /// Reading, with what is not done yet.
 extension SharedQueue {
-  /// What the source has for a key, once all work is done. Calls back on this thread, or when the source has returned the
-  /// value, or has not within its limit.
+  /// What the source has for a key, once all work is done. Calls back on this thread if that is known; else when the source
+  /// has returned the value, or has not within its limit, on a thread that may block: readers and watchers may stall.
   func read(_ key: Key, then completion: @escaping @Sendable (StorageReading<Value>) -> Void) {
     let wasOutOfDate = isOutOfDate(key)
     if let pending = pending(key) { return completion(pending) }
     let waiting = Locked<(@Sendable (StorageReading<Value>) -> Void)?>(completion)
     let end: @Sendable (StorageReading<Value>) -> Void = { reading in
-      waiting.withLock { exchange(&$0, with: nil) }?(reading)
+      guard let completion = waiting.withLock({ exchange(&$0, with: nil) }) else { return }
+      _ = ElasticScheduler().schedule { completion(reading) }
     }
     let task = Task {
       do {
@@ -69,13 +70,13 @@ extension SharedQueue {
   func clearSuspicion(of key: Key) { state.withLock { $0.suspicions.remove(key) } }
 
   /// The keys that the source has, within its limit; none if it cannot say. Then what it has is out of date for this
-  /// process.
+  /// process. Calls back on a thread that may block.
   func keys(then completion: @escaping @Sendable (Set<Key>) -> Void) {
     let waiting = Locked<(@Sendable (Set<Key>) -> Void)?>(completion)
     let end: @Sendable (Set<Key>?) -> Void = { keys in
       guard let completion = waiting.withLock({ exchange(&$0, with: nil) }) else { return }
       if keys == nil { self.state.withLock { $0.suspicions.insertAll() } }
-      completion(keys ?? [])
+      _ = ElasticScheduler().schedule { completion(keys ?? []) }
     }
     let task = Task {
       do { end(Set(try await truth.keys())) } catch {

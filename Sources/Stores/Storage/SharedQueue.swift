@@ -390,12 +390,14 @@ extension SharedQueue {
     }
   }
 
-  /// Calls back when the work of a key has been tried, with whether it is done; at once if there is none.
+  /// Calls back when the work of a key has been tried, with whether it is done, on a thread that may block; at once if there
+  /// is none.
   func settle(_ key: Key, then completion: @escaping @Sendable (_ isDone: Bool) -> Void) {
     let isPending = state.withLock { state in
       guard state.lines[key] != nil else { return false }
       state.lines[key]?.settling.append { [weak self] in
-        completion(self?.state.withLock { $0.lines[key] == nil } ?? false)
+        let isDone = self?.state.withLock { $0.lines[key] == nil } ?? false
+        _ = ElasticScheduler().schedule { completion(isDone) }
       }
       return true
     }

@@ -31,8 +31,9 @@ extension Store {
     shared.read(key) { reading in
       let source = self.install(reading, for: key, version: version)
       let completions = self.perform { state in state.entries[key].flatMap { exchange(&$0.loading, with: nil) } ?? [] }
-      for completion in completions { completion(source) }
-      self.perform { $0.release(key) }
+      // Each for itself: a reader that stalls delays no other.
+      let actions = completions.map { completion in EffectRunner.Action(mayStall: true) { completion(source) } }
+      self.runner.run(actions + [EffectRunner.Action(mayStall: false) { self.perform { $0.release(key) } }])
     }
   }
 
@@ -108,7 +109,8 @@ extension Store {
       shared.read(key) { reading in
         let isFailed = if case .failed = reading { true } else { false }
         let changed = self.cachedValue(reading)
-        let isRepeated = self.perform { state -> Bool in
+        let steps = Steps<Key, Value>()
+        let isRepeated = self.perform(in: steps) { state -> Bool in
           guard let entry = state.entries[key] else { return false }
           // The store itself has written meanwhile.
           let isSuperseded = !isFailed && entry.version != version && state.ending == nil
@@ -120,7 +122,9 @@ extension Store {
           entry.following = (true, false)
           return true
         }
+        // Before watchers are notified, which may stall.
         if isRepeated { self.readChange(of: key) }
+        self.end(steps)
       }
     }
   }
