@@ -504,6 +504,9 @@ final class RecordJournal: Sendable {
 struct RecordJournalSource: SourceOfTruth {
   let journal: RecordJournal
 
+  /// Whatever the storage is, no task waits for it.
+  var waitsForOtherProcesses: Bool { true }
+
   var isRefused: Bool { journal.isRefused }
 
   func read(_ key: NormalizedKey) throws -> StoredValue<NormalizedValue>? { nil }

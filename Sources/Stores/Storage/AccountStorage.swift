@@ -447,6 +447,13 @@ extension StorageQueue.Work {
     }
   }
 
+  var isOfOneValue: Bool {
+    switch self {
+    case .write, .invalidate, .remove, .expire: true
+    case .removeAll, .signOut, .refuse: false
+    }
+  }
+
   /// The key of which an older value may be left if this fails.
   fileprivate var outdatedKey: Key? {
     switch self {

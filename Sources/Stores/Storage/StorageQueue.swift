@@ -33,6 +33,8 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   let writesBehind: Bool
+  /// Whether the source of truth has values, and not only what concerns the account.
+  let keepsValues: Bool
   private let source: any SourceOfTruth<Key, Value>
   private let account: AccountStorage<Key, Value>
   private let onError: @Sendable (any Error) -> Void
@@ -43,6 +45,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   ) {
     self.source = source
     self.writesBehind = writesBehind
+    keepsValues = !(source is RecordJournalSource)
     self.onError = onError
     account = .of(source)
     account.add(self)

@@ -286,6 +286,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     let awaited = isAwaited ? completion : nil
     switch storage {
     case .memory: if let awaited { effects.append(.complete(awaited, nil)) }
+    case .queue(let queue) where work.isOfOneValue && !queue.keepsValues:
+      if let awaited { effects.append(.complete(awaited, nil)) }
     case .queue(let queue):
       let (job, released) = queue.enqueue(work)
       discard(released)
