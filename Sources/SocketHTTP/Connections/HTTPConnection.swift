@@ -86,7 +86,8 @@ protocol HTTPConnection: AnyObject {
   /// Tells the peer that the connection ends, if the protocol has a message for that; what there is to send by then goes out.
   func end()
 
-  /// Ends all exchanges, and returns what is known about them, also about those whose loss was not taken. Nothing else is called afterwards.
+  /// Ends all exchanges, and returns what is known about them, also about those whose loss was not taken. Nothing else is
+  /// called afterwards.
   func close() -> [ExchangeLoss]
 }
 
