@@ -51,7 +51,7 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
 
   /// The errors as those of a request, under the operation's name: why data is missing. `nil` if there are none.
   public var error: RequestError? {
-    errors.isEmpty ? nil : RequestError(graphQL: errors).named(operationName)
+    errors.isEmpty ? nil : RequestError(graphQL: errors, besideData: true).named(operationName)
   }
 }
 

@@ -71,14 +71,13 @@ extension UndecodedSession {
     _ response: ResponseType, by decoder: any BodyDecoder
   ) throws(RequestError) -> Session.ResponseType {
     do {
-      var (data, failure): (Session.ResponseData?, (any Error)?)
-      do {
-        data = try decoder.decode(Session.ResponseData.self, from: response.data)
-      } catch {
+      var data: Session.ResponseData?
+      do { data = try decoder.decode(Session.ResponseData.self, from: response.data) } catch {
         // As in a response that is decoded at once, errors say more than what is missing because of them.
-        failure = DecodingFailure(error).inside("data")
+        throw response.errors.isEmpty
+          ? DecodingFailure(error).inside("data")
+          : RequestError(graphQL: response.errors, besideData: true) as any Error
       }
-      if let failure, response.errors.isEmpty { throw failure }
       return try GraphQLResponse(
         data: data, errors: response.errors, extensions: response.extensions, policy: session.errorPolicy)
     } catch {

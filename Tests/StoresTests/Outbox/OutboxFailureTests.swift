@@ -234,6 +234,12 @@ import Testing
     #expect(failure?.reached == .maybe)
     await outbox.flush()
     #expect(transport.requests.count == 1)
+    // As a normalised store sends it.
+    let schema = RecordSchema()
+    let normalized = await #expect(throws: RequestError.self) {
+      try await Like().post(on: client, for: schema).value
+    }
+    #expect(normalized?.reached == .maybe)
   }
 
   @Test(arguments: [(["like"], false, 2), (["like", "by"], false, 1), (["like", "by"], true, 2)])
