@@ -48,7 +48,8 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
   ///   - mode: Whose requests it serves.
   ///   - owners: Whose a request is; by default, that of the credentials in its header fields.
   ///   - bodyLimit: The longest body to store, in bytes.
-  ///   - mayStore: Whether a complete response may be stored; it is asked only about those that the headers allow. For
+  ///   - mayStore: Whether a complete response may be stored, or end a stored one; it is asked only about those for which
+  ///     the headers allow one or the other. For
   ///     GraphQL, which reports errors with status 200, GraphQLClient has `CacheMiddleware.hasNoGraphQLErrors`.
   ///   - now: The wall clock. It counts only for what another process has stored, and for a server's first response.
   ///   - elapsed: A clock that is never set, by which responses age.
@@ -73,9 +74,11 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     guard request.method == .get else {
       return request.method.isSafe || request.onlyReads ? next(request) : change(request, next)
     }
-    guard !request.headers.hasCondition, request.bodyCount == 0, !request.context.isSecret else { return next(request) }
     return .deferred {
       let directives = CacheControl(request.headers)
+      if request.headers.hasCondition || request.bodyCount != 0 || request.context.isSecret {
+        return directives.onlyIfCached ? .just(.head(.gatewayTimeout)) : next(request)
+      }
       // With `only-if-cached` nothing is sent, and so nothing stored.
       if directives.noStore, !directives.onlyIfCached { return next(request) }
       return respond(to: request, lookUp(request, directives), next)
@@ -120,7 +123,7 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     let progress = Locked(CacheProgress())
     let start = clock.uptime
     return next(request.asking(with: conditions, under: lookup.credentials, progress))
-      .transform((response: CachedResponse?.none, supersedes: false)) { state, part, emit in
+      .transform((response: CachedResponse?.none, isStored: false, supersedes: false)) { state, part, emit in
         switch part {
         case .head(let head):
           let progressNow = progress.withLock { $0 }
@@ -135,9 +138,11 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
           } else {
             progress.withLock { $0.hasBegun = true }
             if !head.isEndless, isOwn(head, of: lookup, progressNow) {
-              state.supersedes = head.tellsOfResource
-              let mayBeStored = mayBeStored(head, for: lookup, progressNow)
-              state.response = mayBeStored ? cached(HTTPResponse(head: head), for: lookup, arrival) : nil
+              state.supersedes = head.tellsOfResource && lookup.selected != nil
+              state.isStored = mayBeStored(head, for: lookup, progressNow)
+              if state.isStored || state.supersedes {
+                state.response = cached(HTTPResponse(head: head), for: lookup, arrival)
+              }
             }
             emit(part)
           }
@@ -152,10 +157,11 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
       } finishing: { state, _ in
         // A complete response supersedes the stored one, whether it is stored itself or not (section 4.3.3).
         let old = state.supersedes ? lookup.selected.map { lookup.stored[$0] } : nil
-        if let response = state.response {
-          if mayStore(response.response) { store(response, insteadOf: old, for: lookup) }
+        if let response = state.response, !mayStore(response.response) { return }
+        if let response = state.response, state.isStored {
+          store(response, insteadOf: old, for: lookup)
         } else if let old {
-          replace(old, by: nil, for: lookup)
+          replace([old], by: nil, for: lookup)
         }
       }
       .catch { error in
@@ -201,7 +207,7 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
       store(response, insteadOf: old, for: lookup)
     } else {
       // It serves this request, and no other.
-      replace(old, by: nil, for: lookup)
+      replace([old], by: nil, for: lookup)
     }
     var served = response
     // Cookies are for the request that they come to, and are not stored.
@@ -237,18 +243,16 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
   private func store(_ response: CachedResponse, insteadOf old: CachedResponse?, for lookup: CacheLookup) {
     var response = response
     response.response.head.headers = response.response.head.headers.storable
-    if response.isOfUse(in: mode) {
-      replace(response, by: response, for: lookup)
-    } else if let old {
-      replace(old, by: nil, for: lookup)
-    }
+    let isOfUse = response.isOfUse(in: mode)
+    if isOfUse || old != nil { replace([response, old ?? response], by: isOfUse ? response : nil, for: lookup) }
   }
 
-  /// Replaces what is stored for a request by a response, or removes it; responses to requests with other fields stay.
-  private func replace(_ old: CachedResponse, by new: CachedResponse?, for lookup: CacheLookup) {
+  /// Replaces what is stored for requests like these by a response, or removes it; responses to requests with other
+  /// fields stay.
+  private func replace(_ old: [CachedResponse], by new: CachedResponse?, for lookup: CacheLookup) {
     guard !storage.removals.concern(lookup.key, since: lookup.time) else { return }
-    let others = storage.responses(for: lookup.key).filter {
-      $0.varyingNames != old.varyingNames || $0.varyingValues != old.varyingValues
+    let others = storage.responses(for: lookup.key).filter { stored in
+      !old.contains { $0.varyingNames == stored.varyingNames && $0.varyingValues == stored.varyingValues }
     }
     storage.store(others.suffix(CachedResponse.variantLimit - 1) + (new.map { [$0] } ?? []), for: lookup.key)
     // It may have been removed in between.
