@@ -206,6 +206,18 @@ struct MiddlewareStackTests {
     #expect(tokens.filter { redactor.redact("about \($0).").contains($0) } == [])
   }
 
+  @Test func `S4: a query's values stay known when the redactor is asked for again, and after a redirect`() throws {
+    let sent = SentSecrets()
+    let values = (0..<600).map { "user-\(1000 + $0)-id" }
+    let query = values.map { "id=\($0)" }.joined(separator: "&")
+    sent.add(try MiddlewareHarness.request("a", to: "https://a.example/x?\(query)"))
+    for address in ["y", "z", "z?next=another-secret"] {
+      #expect(sent.redactor.redact("\(values[0]) \(values[300])") == "<redacted> <redacted>")
+      sent.add(try MiddlewareHarness.request("b", to: "https://a.example/\(address)"))
+    }
+    #expect(sent.redactor.redact("\(values[0]) \(values[300]) another-secret") == "<redacted> <redacted> <redacted>")
+  }
+
   @Test func `S4: secrets that look alike are known, each of them`() throws {
     let values = ["t\u{e9}-secret-key", "te\u{301}-secret-key"]
     for values in [values, values.reversed()] {

@@ -25,16 +25,19 @@ package final class SentSecrets: Sendable {
     }
   }
 
-  /// Values of what went out, the latest last. What came before them is kept up to a limit, and they themselves whatever
-  /// they are: a query may have more values than are kept of a long subscription.
+  /// Values of what went out, the latest last. What came before them is kept up to a limit, or as many as there were of
+  /// it last; and they themselves, whatever they are: a query may have more values than are kept of a long subscription.
   private struct Values {
     private(set) var all: [String] = []
+    private var latestCount = 0
 
     mutating func take(_ new: [String]) {
       var seen: Set<[UInt8]> = []
       let distinct = new.reversed().filter { Redactor.isSecret($0) && seen.insert(Array($0.utf8)).inserted }.reversed()
       all.removeAll { seen.contains(Array($0.utf8)) }
-      all.removeFirst(max(0, all.count - SentSecrets.limit))
+      guard !distinct.isEmpty else { return }
+      all.removeFirst(max(0, all.count - max(SentSecrets.limit, latestCount)))
+      latestCount = distinct.count
       all += distinct
     }
   }
