@@ -20,6 +20,18 @@ public struct ServerSentEvent: Hashable, Sendable {
     self.data = data
     self.lastEventID = lastEventID
   }
+
+  /// Data are compared byte by byte, which takes no longer than to read them.
+  public static func == (left: ServerSentEvent, right: ServerSentEvent) -> Bool {
+    left.type == right.type && left.lastEventID == right.lastEventID && left.data.hasBytes(of: right.data)
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(type)
+    hasher.combine(lastEventID)
+    data?.hashBytes(into: &hasher)
+  }
 }
 
 /// Reads an event stream piece by piece, split anywhere (WHATWG HTML, section 9.2.6). An event that the end of the

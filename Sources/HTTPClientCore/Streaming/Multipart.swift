@@ -225,7 +225,7 @@ public struct MultipartParser: Sendable {
 
   private static func field(_ line: ArraySlice<UInt8>) -> HTTPField? {
     guard isField(line), let colon = line.firstIndex(of: .colon) else { return nil }
-    let value = String(String(decoding: line[(colon + 1)...], as: UTF8.self).trimmed)
+    let value = String(String(decoding: line[(colon + 1)...], as: UTF8.self).comparable.trimmed)
     return try? HTTPField(name: String(decoding: line[..<colon], as: UTF8.self), value: value)
   }
 }
