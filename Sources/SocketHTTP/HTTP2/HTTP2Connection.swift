@@ -10,7 +10,8 @@ struct HTTP2Times {
   /// How long it then has, and how long it has for its settings.
   var patience = Duration.seconds(10)
   /// For how long it may have been silent for a request that is not replayable to be sent without such a sign, and how long
-  /// that waits for one before it goes to another connection.
+  /// that waits for one before it goes to another connection. If the server has not sent its settings, it has the patience
+  /// above for those.
   var trust = Duration.seconds(1)
   var longestHold = Duration.seconds(2)
 }
