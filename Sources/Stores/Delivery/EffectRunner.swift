@@ -1,4 +1,4 @@
-import Dispatch
+@preconcurrency import Dispatch
 import Streams
 import SystemBase
 
@@ -35,6 +35,10 @@ final class EffectRunner: Sendable {
     var isWatched = false
   }
 
+  /// Of their own: who waits for actions stands on a thread of another pool, which may have no more.
+  private static let threads = ThreadPool(named: "StoreWorker", limit: 2048)
+  private static let clock = ConcurrentScheduler(queue: DispatchQueue(label: "Stores.EffectRunner"))
+
   private let patience: Duration
   private let state = Locked(State())
 
@@ -53,7 +57,7 @@ final class EffectRunner: Sendable {
     let done = DispatchSemaphore(value: 0)
     let (number, worker) = state.withLock { $0.begin(actions + [Action(mayStall: false) { done.signal() }]) }
     watch()
-    _ = ElasticScheduler().schedule { self.run(number, as: worker) }
+    Self.threads.run { self.run(number, as: worker) }
     done.wait()
   }
 
@@ -71,7 +75,7 @@ final class EffectRunner: Sendable {
     }
     watch()
     guard let (number, worker) = begun else { return }
-    _ = ElasticScheduler().schedule { self.run(number, as: worker) }
+    Self.threads.run { self.run(number, as: worker) }
   }
 
   private func run(_ number: UInt64, as worker: UInt64) {
@@ -80,7 +84,7 @@ final class EffectRunner: Sendable {
 
   private func watch() {
     if state.withLock({ exchange(&$0.isWatched, with: true) }) { return }
-    _ = ElasticScheduler().schedule(after: patience) { self.checkForStalls() }
+    _ = Self.clock.schedule(after: patience) { self.checkForStalls() }
   }
 
   private func checkForStalls() {
@@ -89,7 +93,7 @@ final class EffectRunner: Sendable {
       state.isWatched = false
       return (stalled, state.batches.isEmpty)
     }
-    for (number, worker) in stalled { _ = ElasticScheduler().schedule { self.run(number, as: worker) } }
+    for (number, worker) in stalled { Self.threads.run { self.run(number, as: worker) } }
     if !isOver { watch() }
   }
 }

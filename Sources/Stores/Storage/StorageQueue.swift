@@ -139,6 +139,12 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     account.performAllElsewhere { _ = ElasticScheduler().schedule { self.conclude(job, completion) } }
   }
 
+  /// Calls the completion when what was enqueued before is carried out; at once if nothing is left.
+  func finishEarlier(then completion: @escaping @Sendable () -> Void) {
+    if !isBusy { return completion() }
+    account.performAllElsewhere { _ = ElasticScheduler().schedule(completion) }
+  }
+
   /// Carries out all queued work later, on the queue's thread.
   func finishLater(_ job: Job) {
     begin(job)

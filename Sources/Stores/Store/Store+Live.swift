@@ -49,24 +49,34 @@ extension Store {
     }
   }
 
-  /// Writes what a server has pushed, after loading the value if only an asynchronous source of truth has it. Then an
-  /// error of the change, which comes too late for the stream, invalidates the value.
-  private func receiveLoaded(
-    _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, in steps: Steps<Key, Value>,
-    _ completion: @escaping WriteCompletion
+  /// Writes what a server has pushed, behind what was pushed before, and after loading the value if only an asynchronous
+  /// source of truth has it. Then an error of the change, which comes too late for the stream, invalidates the value.
+  private func receive(
+    _ push: Push<Value>, of key: Key, behind earlier: Locked<PushesOnLoad<Value>>, in steps: Steps<Key, Value>
   ) throws {
     let isLoaded = perform { state in
       state.acquire(key)
       return state.isLoaded(key)
     }
-    guard storage.shared != nil, !isLoaded else {
+    switch earlier.withLock({ $0.turn(of: push, isLoaded: storage.shared == nil || isLoaded) }) {
+    case .now:
       defer { perform { $0.release(key) } }
-      return try receive(key, change, in: steps, completion)
+      try receive(key, push.change, in: steps, push.written)
+    case .afterLoad: load(key) { _ in self.receiveAll(earlier, of: key) }
+    case .afterOthers: break
     }
-    load(key) { _ in
-      do { try self.receive(key, change, completion) } catch { self.invalidate(key, completion: completion) }
-      self.perform { $0.release(key) }
+  }
+
+  private func receiveAll(_ pushes: Locked<PushesOnLoad<Value>>, of key: Key) {
+    // All are written before a watcher is notified, which may stall.
+    let steps = Steps<Key, Value>()
+    while let push = pushes.withLock({ $0.next() }) {
+      do { try receive(key, push.change, in: steps, push.written) } catch {
+        perform(in: steps) { $0.invalidate(key, completion: push.written) }
+      }
+      perform(in: steps) { $0.release(key) }
     }
+    endElsewhere(steps)
   }
 
   /// Keeps the value of a key up to date by a live stream: the stream itself, whose values are written on their way, as
@@ -88,11 +98,14 @@ extension Store {
     .deferred {
       let repairs = DisposeBag()
       self.repairs(of: key, scheduler).subscribe().disposed(by: repairs)
+      let pushes = Locked(PushesOnLoad<Value>())
       return events.inOrder { event, written in
         let steps = Steps<Key, Value>()
         defer { self.endElsewhere(steps) }
         switch event {
-        case .value(let live): try self.receiveLoaded(key, { try change(live, $0) }, in: steps, written)
+        case .value(let live):
+          let push = Push<Value>(change: { try change(live, $0) }, written: written)
+          try self.receive(push, of: key, behind: pushes, in: steps)
         case .connected, .reconnected, .dropped, .failed:
           self.perform(in: steps) { $0.invalidate(key, completion: written) }
         case .disconnected, .resumed: written(nil)
@@ -126,6 +139,35 @@ extension Store {
           return nil
         }
       }
+  }
+}
+
+/// A change that a server has pushed, and what to call once it is written.
+private struct Push<Value>: Sendable {
+  let change: @Sendable (Value) throws -> Value?
+  let written: WriteCompletion
+}
+
+/// What is pushed while the value is being loaded, in its order.
+private struct PushesOnLoad<Value>: Sendable {
+  enum Turn { case now, afterLoad, afterOthers }
+
+  private var waiting = Fifo<Push<Value>>()
+  /// Whether some wait, or are being written.
+  private var areWaiting = false
+
+  /// When it is the turn of a push, which is kept unless that is now.
+  mutating func turn(of push: Push<Value>, isLoaded: Bool) -> Turn {
+    if isLoaded, !areWaiting { return .now }
+    waiting.append(push)
+    return exchange(&areWaiting, with: true) ? .afterOthers : .afterLoad
+  }
+
+  /// Takes out the next one; without one, those that come find nothing before them.
+  mutating func next() -> Push<Value>? {
+    let push = waiting.popFirst()
+    if push == nil { areWaiting = false }
+    return push
   }
 }
 

@@ -78,7 +78,6 @@ extension Store {
       // It may read many files.
       _ = ElasticScheduler().schedule { [self] in
         let writes = WriteGroup { _ in continuation.resume() }
-        defer { writes.close() }
         let known = knownKeys()
         // All are changed before a watcher is notified, which may stall.
         let steps = Steps<Key, Value>()
@@ -93,8 +92,10 @@ extension Store {
             state.effects.append(.complete(written, nil))
             return true
           }
+          endUnstalled(steps)
         }
         invalidateShared(except: known, where: isAffected, writes)
+        writes.close()
         end(steps)
       }
     }
@@ -156,9 +157,11 @@ extension Store {
     let known = knownKeys()
     let affected = known.filter(isAffected)
     // All are stale before the first is written, and before a watcher is notified, which may stall.
-    perform { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
+    let steps = Steps<Key, Value>()
+    perform(in: steps) { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
     invalidateShared(except: known, where: isAffected, writes)
     writes.close()
+    end(steps)
   }
 
   /// Marks what only an asynchronous source of truth has.
@@ -169,8 +172,10 @@ extension Store {
     let listed = writes.add()
     shared.keys { keys in
       let affected = keys.subtracting(known).filter(isAffected)
-      self.perform { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
+      let steps = Steps<Key, Value>()
+      self.perform(in: steps) { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
       listed(nil)
+      self.end(steps)
     }
   }
 

@@ -132,6 +132,13 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     if !effects.isEmpty { carryOut(effects) }
   }
 
+  /// Carries out the effects of the steps until now that do not stall, such as writes, so that they do not pile up.
+  func endUnstalled(_ steps: Steps<Key, Value>) {
+    let effects = steps.take()
+    steps.append(effects.filter(\.mayStall))
+    for effect in effects where !effect.mayStall { carryOut(effect) }
+  }
+
   /// Carries out the effects of all steps: those that may stall first, and on another thread, for which this one does not
   /// wait any more once they do.
   func endElsewhere(_ steps: Steps<Key, Value>) {

@@ -287,7 +287,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     switch storage {
     case .memory: if let awaited { effects.append(.complete(awaited, nil)) }
     case .queue(let queue) where work.isOfOneValue && !queue.keepsValues:
-      if let awaited { effects.append(.complete(awaited, nil)) }
+      if let awaited { effects.append(.complete({ _ in queue.finishEarlier { awaited(nil) } }, nil)) }
     case .queue(let queue):
       let (job, released) = queue.enqueue(work)
       discard(released)

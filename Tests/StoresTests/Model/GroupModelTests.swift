@@ -20,7 +20,7 @@ import Testing
       ProcessInfo.processInfo.environment["MOMENTS_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
     print("MOMENTS_TEST_SEED=\(seed)")
     var run = GroupRun(seed: seed, writing: writing)
-    for step in 0..<TestScale.count(1_500, long: 50_000) {
+    for step in 0..<TestScale.count(1_000, long: 50_000) {
       let operation = try await run.step()
       guard let difference = await run.difference() else { continue }
       Issue.record("seed \(seed), \(writing), step \(step), after \(operation): \(difference)")

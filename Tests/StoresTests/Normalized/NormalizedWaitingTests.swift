@@ -1,4 +1,4 @@
-import Dispatch
+import Foundation
 import HTTPClientCore
 import StoresTestSupport
 import Streams
@@ -9,7 +9,7 @@ import Testing
 
 /// What a storage of records that takes its time costs Swift's tasks.
 @Suite(.timeLimit(.minutes(2))) struct NormalizedWaitingTests {
-  private let count = 8
+  private let count = max(8, ProcessInfo.processInfo.activeProcessorCount + 2)
 
   /// A call of a store during which its storage waits.
   enum Call: CaseIterable { case clear, signOut, refusal }

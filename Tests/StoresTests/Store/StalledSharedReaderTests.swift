@@ -1,4 +1,5 @@
-import Dispatch
+import Foundation
+import GraphQLClient
 import Stores
 import StoresTestSupport
 import Streams
@@ -36,7 +37,8 @@ import Testing
   }
 
   @Test func `E2: readers that stall at what was loaded keep no thread of Swift's pool`() async throws {
-    let (keys, entered) = ((0..<16).map(String.init), Monitor(0))
+    let count = max(16, ProcessInfo.processInfo.activeProcessorCount + 2)
+    let (keys, entered) = ((0..<count).map(String.init), Monitor(0))
     await share("v", for: keys)
     let store = store()
     let stalled = keys.map { key in
@@ -70,5 +72,57 @@ import Testing
     try await seen.wait { $0 == "2" }
     gate.signal()
     for watcher in [stalled, other] { watcher.dispose() }
+  }
+
+  @Test func `E1: a watcher that stalls at a push that came before the value was loaded keeps nothing else back`()
+    async throws
+  {
+    await share("v")
+    let (store, events, seen) = (store(), PublishSubject<LiveEvent<String>>(), Monitor(""))
+    shared.readGate.hold()
+    let stalled = store.stream("k", .cacheOnly).subscribe(onNext: { if $0.value == "v1" { gate.wait() } })
+    let other = store.stream("k", .cacheOnly).subscribe(onNext: { new in seen.update { $0 = new.value ?? "-" } })
+    let received = Recorder(store.follow("k", events.asObservable()) { $1 + $0 })
+    try await shared.readGate.held.wait { $0 == 1 }
+    events.onNext(.value("1"))
+    shared.readGate.release()
+    try await seen.wait { $0.hasPrefix("v1") }
+    Thread.detachNewThread { events.onNext(.value("2")) }
+    try await seen.wait { $0 == "v12" }
+    try await eventually { received.elements.value == [.value("1"), .value("2")] }
+    gate.signal()
+    for watcher in [stalled, other] { watcher.dispose() }
+  }
+
+  @Test func `L1: what is pushed before the value was loaded is applied in its order, however long that takes`()
+    async throws
+  {
+    await share("v")
+    let (store, events, seen) = (store(), PublishSubject<LiveEvent<String>>(), Monitor(""))
+    let second = DispatchSemaphore(value: 0)
+    shared.readGate.hold()
+    let watcher = store.stream("k", .cacheOnly).subscribe(onNext: { new in seen.update { $0 = new.value ?? "-" } })
+    let received = Recorder(
+      store.follow("k", events.asObservable()) { live, value in
+        if live == "2" { second.signal() } else { _ = second.wait(timeout: .now() + 0.2) }
+        return value + live
+      })
+    try await shared.readGate.held.wait { $0 == 1 }
+    for live in ["1", "2"] { events.onNext(.value(live)) }
+    shared.readGate.release()
+    try await eventually { received.elements.value.count == 2 }
+    try await seen.wait { $0.utf8.count == 3 }
+    #expect(seen.value == "v12")
+    watcher.dispose()
+  }
+
+  @Test func `E1: a watcher that stalls at what is changed for all keeps no call that changes all`() async throws {
+    await share("v")
+    let store = store()
+    let stalled = store.stream("k", .cacheOnly).subscribe(onNext: { if $0.isStale { gate.wait() } })
+    try await eventually { store.peek("k") != nil }
+    await store.invalidateAll()
+    gate.signal()
+    stalled.dispose()
   }
 }
