@@ -110,7 +110,7 @@ import Testing
     try await server.waitForSubscribers { $0 == 1 }
     let descriptors = try #require(ProcessUsage.current).descriptors
     let (values, late) = (Locked(0), Locked(0))
-    let count = way.isSocket ? TestScale.count(500, long: 12_500) : TestScale.count(125, long: 2_500)
+    let count = way.isSocket ? TestScale.count(250, long: 12_500) : TestScale.count(75, long: 2_500)
     let task = Task.detached { [client] in
       try TestSupport.race(4) { thread in
         var random = SplitMix(seed: UInt64(thread))

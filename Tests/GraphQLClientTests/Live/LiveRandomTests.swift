@@ -268,7 +268,7 @@ import Testing
     ) throws
   {
     var delivered = 0
-    for seed in 0..<TestScale.count(400, long: 5_000) {
+    for seed in 0..<TestScale.count(200, long: 5_000) {
       let world = try World(seed: UInt64(seed), legacy: legacy)
       for _ in 0..<120 { world.step() }
       let problems = world.end()

@@ -41,7 +41,7 @@ import Testing
   ) async throws {
     let source = try Self.source(of: schema)
     let operations = try RandomOperations(
-      TestScale.count(8, long: 60), on: Schema(reading: source.bytes), seed: seed)
+      TestScale.count(5, long: 60), on: Schema(reading: source.bytes), seed: seed)
     let code = try Generator(Self.configuration).generate(
       schema: [source],
       documents: operations.documents.enumerated().map { GenerationSource(name: "\($0).graphql", text: $1) })

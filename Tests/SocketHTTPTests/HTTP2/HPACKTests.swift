@@ -1,6 +1,7 @@
 import Foundation
 import HTTPClientCore
 import SystemBase
+import TestSupport
 import Testing
 
 @testable import SocketHTTP
@@ -305,7 +306,7 @@ import Testing
 
   @Test func `random lists come back, whatever the tables forget and however their sizes change`() throws {
     var random = RandomNumbers(seed: 2)
-    for _ in 0..<50 {
+    for _ in 0..<TestScale.count(20, long: 100) {
       var (encoder, decoder) = (HPACKEncoder(), HPACKDecoder())
       for _ in 0..<40 {
         if random.next(below: 4) == 0 { encoder.setTableLimit(random.next(below: 5000)) }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPClientCore
+import TestSupport
 import Testing
 
 @testable import SocketHTTP
@@ -41,7 +42,7 @@ private struct Plan {
 private struct World {
   enum Outcome { case complete, reset, cancelled, wrong }
 
-  static let exchangeCount = 200
+  static let exchangeCount = TestScale.count(100, long: 200)
 
   let connectionWindow: Int
   private var random: RandomNumbers

@@ -54,7 +54,7 @@ import Testing
     let server = try await InstalledServer.nginx(files: ["large": body])
     let transport = server.transport()
     let request = try server.request("/large", method: .post, body: body)
-    #expect(try await count(of: 6, atOnce: 3, by: transport, request, with: body) == 6)
+    #expect(try await count(of: 3, atOnce: 3, by: transport, request, with: body) == 3)
   }
 
   @Test(.enabled(if: hasNginx))

@@ -82,7 +82,7 @@ import Testing
     for isClosed in [true, false] {
       let server = try WebSocketPeerServer { peer in
         try peer.accept()
-        for number in 0..<20_000 {
+        for number in 0..<10_000 {
           try peer.send(ServerFrame.text("\(number) \(padding)"))
           guard number % 5000 == 4999 else { continue }
           try peer.send(ServerFrame.ping("\(number)"))
@@ -100,9 +100,9 @@ import Testing
         }
       }
       let entries = try await log.ended()
-      #expect(log.texts.map { Int($0.prefix { $0 != " " }) } == Array(0..<20_000))
+      #expect(log.texts.map { Int($0.prefix { $0 != " " }) } == Array(0..<10_000))
       #expect(log.texts.allSatisfy { $0.hasSuffix(padding) })
-      #expect(entries.dropFirst(20_001) == (isClosed ? [.closed(.normal), .completed] : [.failed(.connectionLost)]))
+      #expect(entries.dropFirst(10_001) == (isClosed ? [.closed(.normal), .completed] : [.failed(.connectionLost)]))
     }
   }
 

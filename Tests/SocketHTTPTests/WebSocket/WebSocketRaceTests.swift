@@ -8,7 +8,7 @@ import Testing
 
 /// What goes wrong only when two things happen at once.
 @Suite struct WebSocketRaceTests {
-  private static let size = TestScale.isLong ? 100_000 : 10_000
+  private static let size = TestScale.count(5_000, long: 100_000)
 
   private static func echo() throws -> WebSocketPeerServer {
     try WebSocketPeerServer { peer in

@@ -32,4 +32,4 @@ func returns(within seconds: Double = 20, _ body: @escaping @Sendable () -> Void
 }
 
 /// How many events a race sends in all.
-let raceEvents = TestScale.count(20_000, long: 100_000)
+let raceEvents = TestScale.count(10_000, long: 100_000)
