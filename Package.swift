@@ -150,7 +150,8 @@ let package = Package(
     .testTarget(
       name: "HTTPClientCoreTests",
       dependencies: [
-        "GraphQLClientTesting", "HTTPClientCore", "HTTPTestSupport", "SocketHTTP", "Streams", "TestSupport",
+        "GraphQLClientTesting", "HTTPClientCore", "HTTPTestSupport", "SocketHTTP", "Streams", "SystemBase",
+        "TestSupport",
         "TransportConformance",
       ]),
     .testTarget(

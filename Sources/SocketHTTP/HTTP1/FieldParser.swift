@@ -37,7 +37,7 @@ struct FieldParser {
     while true {
       let line = try nextLine()
       if let first = line.first, first.isSpaceOrTab, !fields.isEmpty {
-        folded.append(String(String(decoding: line, as: UTF8.self).comparable.trimmed))
+        folded.append(String(String(decoding: line, as: UTF8.self).trimmed))
         continue
       }
       if !folded.isEmpty, let last = fields.popLast() { fields.append(try Self.unfolded(last, folded)) }
@@ -56,7 +56,7 @@ struct FieldParser {
       throw .notHTTP("a header field that frames the body is folded")
     }
     let value = ([field.value] + lines).filter { !$0.isEmpty }.joined(separator: " ")
-    return HTTPField(trimmedName: field.name, value: value)
+    return HTTPField(trimmedName: field.name, value: value.comparable)
   }
 
   private static func field(_ line: UnsafeRawBufferPointer) throws(RequestError) -> HTTPField {

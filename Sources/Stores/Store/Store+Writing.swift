@@ -141,7 +141,10 @@ extension Store {
   /// there as soon as it has said which keys that are.
   /// - Parameter isAffected: Called on any thread, without a lock.
   public func invalidateAll(where isAffected: @escaping @Sendable (Key) -> Bool = { _ in true }) async {
-    await written { written in self.invalidateAll(where: isAffected, completion: written) }
+    await withCheckedContinuation { continuation in
+      // It may read many files, and watchers may stall.
+      _ = ElasticScheduler().schedule { self.invalidateAll(where: isAffected) { _ in continuation.resume() } }
+    }
   }
 
   /// Marks values on a thread: they are stale when this returns, and the source of truth gets the marks as soon as it

@@ -15,7 +15,8 @@ extension String {
 
   @inline(never) @usableFromInline
   var isLongName: Bool {
-    if utf8.allSatisfy({ $0 < 0x80 }) { return true }
+    // A string knows whether it is ASCII, and then these counts are known, too.
+    if utf8.count == utf16.count { return true }
     var count = 0
     for scalar in unicodeScalars {
       count = scalar.isCombining ? count + 1 : 0

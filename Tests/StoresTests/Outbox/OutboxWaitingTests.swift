@@ -245,6 +245,6 @@ import Testing
     })
     #expect(await outbox.outcome("a") == "did a")
     watching.dispose()
-    #expect(name.value == "ElasticQueue\n")
+    #expect(name.value == "StoreWorker\n")
   }
 }
