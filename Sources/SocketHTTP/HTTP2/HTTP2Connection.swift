@@ -329,7 +329,7 @@ final class HTTP2Connection: HTTPConnection {
 
   func didFailToRead(_ error: RequestError) -> ConnectionEvent? {
     ending = ending ?? error
-    return carried.indices.first { carried[$0].hasEnded }.map { complete(at: $0) }
+    return carried.firstIndex { $0.hasEnded }.map { complete(at: $0) }
   }
 
   func didDeliver(_ count: Int, of exchange: SocketExchange) {
@@ -354,7 +354,7 @@ final class HTTP2Connection: HTTPConnection {
     if reads >= Self.mostReads { reads = 0 }
     guard let error = ending ?? (isEmpty ? writeError : nil) else { return nil }
     // A response that is whole counts, whether or not the rest of the request is still sent.
-    if let index = carried.indices.first(where: { carried[$0].hasEnded }) { return complete(at: index) }
+    if let index = carried.firstIndex(where: \.hasEnded) { return complete(at: index) }
     throw error
   }
 

@@ -329,7 +329,7 @@ struct HTTP2Machine: ~Copyable {
   }
 
   /// The latest stream, if its head is still to be written: such are behind all others.
-  private var lastUnbegun: Int? { streams.indices.last.flatMap { streams[$0].isBegun ? nil : $0 } }
+  private var lastUnbegun: Int? { streams.lastIndex.flatMap { streams[$0].isBegun ? nil : $0 } }
 
   /// Ends a stream that the server has not taken.
   private mutating func drop(at index: Int, _ reset: HTTP2Reset) {

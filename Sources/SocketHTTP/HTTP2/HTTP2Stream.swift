@@ -203,7 +203,9 @@ struct HTTP2StreamTable: ~Copyable {
   }
 
   /// The indices of all streams, in the order in which they were opened.
-  var indices: some BidirectionalCollection<Int> { streams.indices }
+  var indices: [Int] { streams.indices }
+
+  var lastIndex: Int? { streams.lastIndex }
 
   func index(of id: UInt32) -> Int? { streams.index(of: id) }
 

@@ -34,7 +34,13 @@ struct StreamList<Element>: ~Copyable {
   }
 
   /// The indices of all elements, in order; they are valid until another one is appended.
-  var indices: some BidirectionalCollection<Int> { places.indices.lazy.filter { [places] in !places[$0].isGap } }
+  var indices: [Int] { places.indices.filter { !places[$0].isGap } }
+
+  var lastIndex: Int? { places.lastIndex { !$0.isGap } }
+
+  func firstIndex(where isWanted: (Element) -> Bool) -> Int? {
+    places.indices.first { !places[$0].isGap && isWanted(self[$0]) }
+  }
 
   func id(at index: Int) -> UInt32 { places[index].id }
 

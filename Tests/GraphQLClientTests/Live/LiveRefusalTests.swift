@@ -16,6 +16,13 @@ import Testing
     #"{"id":"\#(id)","type":"error","payload":[{"message":"No.","extensions":{"code":"\#(code)"}}]}"#
   }
 
+  /// Sends a mutation on the socket.
+  private func mutate(on harness: SocketHarness) throws -> Seen<LiveEvent<Data>> {
+    let request = try HTTPRequest(
+      method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
+    return Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
+  }
+
   private func pauses(_ seen: Seen<LiveEvent<Int>>) -> [Duration] {
     seen.elements.compactMap { if case .disconnected(_, let pause) = $0 { pause } else { nil } }
   }
@@ -65,9 +72,7 @@ import Testing
     harness.settle()
     #expect(second.state.value.error?.kind == .graphQL)
     #expect(first.state.value.error == nil)
-    let request = try HTTPRequest(
-      method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
-    let mutation = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
+    let mutation = try mutate(on: harness)
     harness.settle()
     attempt.send(refusal(attempt.ids[3]))
     harness.settle()
@@ -214,9 +219,7 @@ import Testing
     let harness = try SocketHarness()
     let (other, first) = try harness.connected()
     first.sendError.withLock { $0 = RequestError(.overloaded, "Full.") }
-    let request = try HTTPRequest(
-      method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
-    let seen = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
+    let seen = try mutate(on: harness)
     harness.advance(1)
     try harness.last.acknowledge()
     #expect(harness.sockets.attempts.count == 2)
@@ -230,9 +233,7 @@ import Testing
   {
     let harness = try SocketHarness(attempts: 1)
     let (query, attempt) = try harness.connected()
-    let request = try HTTPRequest(
-      method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
-    let mutation = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
+    let mutation = try mutate(on: harness)
     harness.settle()
     #expect(attempt.ids.count == 2)
     attempt.sendError.withLock { $0 = RequestError(.overloaded, "Full.") }
@@ -246,10 +247,8 @@ import Testing
 
   @Test func `L7: a mutation that has had a result was carried out, whatever error follows`() throws {
     let harness = try SocketHarness(attempts: 1)
-    let (_, attempt) = try harness.connected()
-    let request = try HTTPRequest(
-      method: .post, url: harness.client.baseURL, body: Data(#"{"query":"…"}"#.utf8), isReplayable: false)
-    let mutation = Seen(harness.client.graphQL.live.open(LiveOperation(request), on: harness.client))
+    let attempt = try harness.connected().1
+    let mutation = try mutate(on: harness)
     harness.settle()
     attempt.next(attempt.ids[1], 7)
     attempt.send(refusal(attempt.ids[1], "UNAUTHENTICATED"))

@@ -123,7 +123,8 @@ import Testing
     try await eventually { first.store.missingPath(of: GetIssue("1")) != nil }
     try await second.store.flush()
     try first.store.takeOthers()
-    #expect(watcher.brief() == ["2 b OPEN memory"])
+    // The end of the request may still be told to a watcher that came right behind it.
+    #expect(Set(watcher.brief()) == ["2 b OPEN memory"])
     #expect(try process().store.peek(GetIssue("2"))?.value?.issue?.title == "b")
   }
 
