@@ -95,8 +95,9 @@ extension Store {
           endUnstalled(steps)
         }
         invalidateShared(except: known, where: isAffected, writes)
+        // Watchers have been notified when this returns, but for those that stall.
+        endElsewhere(steps)
         writes.close()
-        end(steps)
       }
     }
   }
@@ -163,8 +164,8 @@ extension Store {
     let steps = Steps<Key, Value>()
     perform(in: steps) { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
     invalidateShared(except: known, where: isAffected, writes)
+    endElsewhere(steps)
     writes.close()
-    end(steps)
   }
 
   /// Marks what only an asynchronous source of truth has.
@@ -177,8 +178,8 @@ extension Store {
       let affected = keys.subtracting(known).filter(isAffected)
       let steps = Steps<Key, Value>()
       self.perform(in: steps) { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
+      self.endElsewhere(steps)
       listed(nil)
-      self.end(steps)
     }
   }
 
