@@ -140,7 +140,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     cleanUp()
     var error = error
     // No request is sent before the end of the opening. What is insecure is left as it is, since it is for the user to
-    // decide about, and not for whoever sends again what was never sent.
+    // decide about, and not for those who send again what was never sent.
     if error.kind == .connectionLost { error.reached = .never }
     completion(.failure(error))
   }

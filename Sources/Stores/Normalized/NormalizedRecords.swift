@@ -76,7 +76,8 @@ struct NormalizedRecords: Sendable {
   }
 
   fileprivate mutating func takeGarbage() -> [any Sendable] {
-    exchange(&garbage, with: []) + reads.takeGarbage()
+    for key in reads.takeGarbage() { garbage.append(key) }
+    return exchange(&garbage, with: [])
   }
 
   // MARK: Changes

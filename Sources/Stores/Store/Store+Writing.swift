@@ -80,10 +80,10 @@ extension Store {
         let writes = WriteGroup { _ in continuation.resume() }
         let known = knownKeys()
         // All are changed before a watcher is notified, which may stall.
-        let steps = Steps<Key, Value>()
+        let (step, notifications) = (Steps<Key, Value>(), Steps<Key, Value>())
         for key in known where isAffected(key) {
           let written = writes.add()
-          rebase(key, writes, in: steps) {
+          rebase(key, writes, in: step) {
             change(key, $0.value)
           } commit: { state, changed, version in
             if let changed {
@@ -92,11 +92,11 @@ extension Store {
             state.effects.append(.complete(written, nil))
             return true
           }
-          endUnstalled(steps)
+          endUnstalled(step, leaving: notifications)
         }
         invalidateShared(except: known, where: isAffected, writes)
         // Watchers have been notified when this returns, but for those that stall.
-        endElsewhere(steps)
+        endElsewhere(notifications)
         writes.close()
       }
     }

@@ -132,10 +132,11 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     if !effects.isEmpty { carryOut(effects) }
   }
 
-  /// Carries out the effects of the steps until now that do not stall, such as writes, so that they do not pile up.
-  func endUnstalled(_ steps: Steps<Key, Value>) {
-    let effects = steps.take()
-    steps.append(effects.filter(\.mayStall))
+  /// Carries out the effects of a step that do not stall, such as writes, so that they do not pile up; the others are to be
+  /// carried out with those of `later`.
+  func endUnstalled(_ step: Steps<Key, Value>, leaving later: Steps<Key, Value>) {
+    let effects = step.take()
+    later.append(effects.filter(\.mayStall))
     for effect in effects where !effect.mayStall { carryOut(effect) }
   }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import SocketHTTP
 
 @Suite struct ConnectionWritingTests {
-  /// Takes whatever is written, and blocks only if it is told to. `@unchecked Sendable`: each test has one, on one thread.
+  /// Takes whatever is written, and blocks only if it is set to. `@unchecked Sendable`: each test has one, on one thread.
   private final class GreedyChannel: ByteChannel, @unchecked Sendable {
     var takenCount = 0
     var failure: RequestError?
