@@ -5,12 +5,17 @@ import Tracing
 /// The span of an attempt.
 struct AttemptSpan: Sendable {
   private let span: any Span
-  private let start = DefaultTracerClock.now.nanosecondsSinceEpoch
+  private let clock: SpanClock
+  private let start: DefaultTracerClock.Timestamp
 
   /// Begins the span, and puts its context into the attempt's header fields.
-  init(_ number: Int, _ request: inout HTTPRequest, below parent: ServiceContext, by tracer: any Tracer) {
-    let begin = DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: start)
-    span = tracer.startSpan(request.method.rawValue, context: parent, ofKind: .client, at: begin)
+  init(
+    _ number: Int, _ request: inout HTTPRequest, below parent: ServiceContext, by tracer: any Tracer, _ clock: SpanClock
+  ) {
+    self.clock = clock
+    let start = clock.now
+    self.start = start
+    span = tracer.startSpan(request.method.rawValue, context: parent, ofKind: .client, at: start)
     let isRecording = span.isRecording
     span.updateAttributes { [request] attributes in
       attributes[Name.operationName] = request.operationName
@@ -41,11 +46,13 @@ struct AttemptSpan: Sendable {
     } else if let status = summary.status, status >= 400 {
       span.setStatus(SpanStatus(code: .error))
     }
-    span.end(at: instant(summary.duration))
+    let end = start.advanced(by: summary.duration)
+    clock.keep(end)
+    span.end(at: end)
   }
 
   /// Ends the span of an attempt whose end was not reported.
-  func end() { span.end() }
+  func end() { span.end(at: clock.now) }
 
   private func addEvents(_ summary: AttemptSummary) {
     if let opening = summary.connectionOpening, let connectTime = summary.connectTime {
@@ -65,12 +72,6 @@ struct AttemptSpan: Sendable {
   }
 
   private func add(_ name: String, at time: Duration, _ attributes: SpanAttributes = [:]) {
-    span.addEvent(SpanEvent(name: name, at: instant(time), attributes: attributes))
-  }
-
-  /// The time after the start of the attempt.
-  private func instant(_ time: Duration) -> DefaultTracerClock.Timestamp {
-    let nanoseconds = UInt64(clamping: Int64(time / .nanoseconds(1)))
-    return DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: start &+ nanoseconds)
+    span.addEvent(SpanEvent(name: name, at: start.advanced(by: time), attributes: attributes))
   }
 }

@@ -1,6 +1,7 @@
 import GraphQLClientConventions
 public import HTTPClientCore
 import Instrumentation
+import Synchronization
 public import Tracing
 
 /// Traces requests with swift-distributed-tracing, as OpenTelemetry's conventions for HTTP clients have it.
@@ -24,7 +25,8 @@ public struct RequestTracer: RequestObserver {
   /// Traces a request.
   public func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
     let tracer = tracer ?? InstrumentationSystem.tracer
-    let span = tracer.startSpan(request.spanName, ofKind: .internal)
+    let clock = SpanClock()
+    let span = tracer.startSpan(request.spanName, ofKind: .internal, at: clock.now)
     span.updateAttributes { attributes in
       attributes[Name.operationName] = request.operationName
       attributes[Name.operationType] = request.operationType?.rawValue
@@ -35,26 +37,25 @@ public struct RequestTracer: RequestObserver {
     tracer.inject(span.context, into: &request.headers, using: HeaderInjector())
     let attempts = AttemptTable<AttemptSpan>()
     request.addOnAttempt { number, request in
-      let attempt = AttemptSpan(number, &request, below: span.context, by: tracer)
+      let attempt = AttemptSpan(number, &request, below: span.context, by: tracer, clock)
       if !attempts.begin(number, attempt) { attempt.end() }
+    }
+    let add: @Sendable (String, SpanAttributes) -> Void = { name, attributes in
+      span.addEvent(SpanEvent(name: name, at: clock.now, attributes: attributes))
     }
     return { event in
       switch event {
-      case .dequeued(let wait):
-        span.addEvent(SpanEvent(name: "dequeued", attributes: [Name.queueDuration: .seconds(wait)]))
+      case .dequeued(let wait): add("dequeued", [Name.queueDuration: .seconds(wait)])
       case .retrying(let delay, let reason):
-        span.addEvent(
-          SpanEvent(
-            name: "retry", attributes: [Name.errorType: .string(reason.errorType), Name.delay: .seconds(delay)]))
-      case .hedging: span.addEvent("hedge")
-      case .challenged: span.addEvent("token rejected")
-      case .redirected(let status):
-        span.addEvent(SpanEvent(name: "redirect", attributes: [Name.status: .int64(Int64(status))]))
-      case .servedFromCache: span.addEvent("served from cache")
+        add("retry", [Name.errorType: .string(reason.errorType), Name.delay: .seconds(delay)])
+      case .hedging: add("hedge", [:])
+      case .challenged: add("token rejected", [:])
+      case .redirected(let status): add("redirect", [Name.status: .int64(Int64(status))])
+      case .servedFromCache: add("served from cache", [:])
       case .attemptEnded(let summary): attempts.end(summary.number)?.end(summary)
       case .ended(let summary):
         for attempt in attempts.endAll() { attempt.end() }
-        span.end(summary)
+        span.end(summary, at: clock.end)
       default: break
       }
     }
@@ -71,7 +72,7 @@ extension HTTPRequest {
 
 extension Span {
   /// Ends the span of a request.
-  fileprivate func end(_ summary: RequestSummary) {
+  fileprivate func end(_ summary: RequestSummary, at end: DefaultTracerClock.Timestamp) {
     updateAttributes { attributes in
       attributes[Name.attempts] = summary.attemptCount
       attributes[Name.status] = summary.status
@@ -79,7 +80,39 @@ extension Span {
     }
     // A cancellation is the caller's wish, and no error of the request.
     if case .failed(let error) = summary.outcome { setStatus(SpanStatus(code: .error, message: error.message)) }
-    end()
+    self.end(at: end)
+  }
+}
+
+/// The clock of a request's spans: the time of day when the request began, and the time that has passed since then, whatever
+/// the machine's clock is set to meanwhile.
+final class SpanClock: Sendable {
+  private let begin = DefaultTracerClock.now.nanosecondsSinceEpoch
+  private let start = ContinuousClock.now
+  /// The latest end of an attempt. It may lie a little ahead: the duration of an attempt contains what passes until its span
+  /// begins.
+  private let latest = Mutex<UInt64>(0)
+
+  var now: DefaultTracerClock.Timestamp {
+    DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: begin).advanced(by: start.duration(to: .now))
+  }
+
+  /// The end of the request's span, which contains those of its attempts.
+  var end: DefaultTracerClock.Timestamp {
+    DefaultTracerClock.Timestamp(
+      nanosecondsSinceEpoch: max(now.nanosecondsSinceEpoch, latest.withLock { $0 }))
+  }
+
+  /// Keeps the end of an attempt.
+  func keep(_ end: DefaultTracerClock.Timestamp) {
+    latest.withLock { $0 = max($0, end.nanosecondsSinceEpoch) }
+  }
+}
+
+extension DefaultTracerClock.Timestamp {
+  /// The time after this one; a duration below zero counts as zero.
+  func advanced(by duration: Duration) -> Self {
+    Self(nanosecondsSinceEpoch: nanosecondsSinceEpoch &+ UInt64(clamping: Int64(duration / .nanoseconds(1))))
   }
 }
 

@@ -108,6 +108,19 @@ struct TracingTests {
     #expect(try events(idle: .seconds(8)) == last)
   }
 
+  @Test func `a request's span contains those of its attempts, whose durations begin before their spans`() throws {
+    let recorder = SpanRecorder(service: "client")
+    var request = try HTTPRequest(method: .post, url: #require(URL(string: "https://s.test/graphql")))
+    let listener = RequestTracer(recorder).begin(&request)
+    request.onAttempt?(1, &request)
+    listener(.attemptEnded(AttemptSummary(outcome: .succeeded, status: 200, duration: .seconds(5))))
+    listener(.ended(RequestSummary(outcome: .succeeded, status: 200)))
+    let spans = recorder.spans.sorted { $0.start < $1.start }
+    try #require(spans.map(\.kind) == [.internal, .client])
+    #expect(spans[1].end == spans[1].start + 5_000_000_000)
+    #expect(spans[0].end >= spans[1].end)
+  }
+
   @Test func `an attempt that begins as its request is cancelled leaves no span open`() throws {
     let recorder = SpanRecorder(service: "client")
     var request = try HTTPRequest(method: .post, url: #require(URL(string: "https://s.test/graphql")))
