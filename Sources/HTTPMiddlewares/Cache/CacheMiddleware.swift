@@ -10,7 +10,8 @@ public import SystemBase
 /// A stored response that is no longer fresh is confirmed by `If-None-Match` and `If-Modified-Since`, and served again
 /// after a 304. The head of each response tells where it came from, `HTTPResponseHead.source`; observers get
 /// `servedFromCache`. Directives of the request's own `Cache-Control` are obeyed: `no-store`, `no-cache`, `max-age`,
-/// `max-stale`, `min-fresh`, `stale-if-error`, and `only-if-cached`, which gives status 504 where nothing is stored.
+/// `max-stale`, `min-fresh`, `stale-if-error`, and `only-if-cached`: what is not served from the cache then gets status 504,
+/// such as a request with a condition, a range or another method that changes nothing.
 ///
 /// A response is stored, and served, only under the credentials that went out for it, see ``RequestOwners``; `Host` counts
 /// as one. The cache knows those that a request has when it comes, its account's token, and the fields of a
@@ -23,7 +24,7 @@ public import SystemBase
 /// RFC 9111 would allow, because the account's next token would be refused with them. Requests with a body, a range or
 /// conditions of their own pass through, as do a session's whose response or variables are declared secret.
 ///
-/// A response is stored before its stream completes. A request with an unsafe method that succeeds, or may have been
+/// A response is stored before its stream completes, unless another to the same address is being stored. A request with an unsafe method that succeeds, or may have been
 /// carried out, removes what its owner has stored for its URL, and for those of the same origin in `Location` and
 /// `Content-Location` (section 4.4); a response that was on its way meanwhile is not stored. GraphQL's queries and
 /// subscriptions by `POST` change nothing, and remove nothing.
@@ -48,8 +49,8 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
   ///   - mode: Whose requests it serves.
   ///   - owners: Whose a request is; by default, that of the credentials in its header fields.
   ///   - bodyLimit: The longest body to store, in bytes.
-  ///   - mayStore: Whether a complete response may be stored, or end a stored one. For
-  ///     GraphQL, which reports errors with status 200, GraphQLClient has `CacheMiddleware.hasNoGraphQLErrors`.
+  ///   - mayStore: Whether a complete response may be stored, or end a stored one; not asked about a body beyond
+  ///     `bodyLimit`, which ends one. For GraphQL, which reports errors with status 200, GraphQLClient has `CacheMiddleware.hasNoGraphQLErrors`.
   ///   - now: The wall clock. It counts only for what another process has stored, and for a server's first response.
   ///   - elapsed: A clock that is never set, by which responses age.
   public init(
@@ -71,7 +72,8 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     guard request.method == .get else {
-      return request.method.isSafe || request.onlyReads ? next(request) : change(request, next)
+      guard request.method.isSafe || request.onlyReads else { return change(request, next) }
+      return CacheControl(request.headers).onlyIfCached ? .just(.head(.gatewayTimeout)) : next(request)
     }
     return .deferred {
       let directives = CacheControl(request.headers)
@@ -249,13 +251,16 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
   /// Replaces what is stored for requests like these by a response, or removes it; responses to requests with other
   /// fields stay.
   private func replace(_ old: [CachedResponse], by new: CachedResponse?, for lookup: CacheLookup) {
-    guard !storage.removals.concern(lookup.key, since: lookup.time) else { return }
-    let others = storage.responses(for: lookup.key).filter { stored in
-      !old.contains { $0.varyingNames == stored.varyingNames && $0.varyingValues == stored.varyingValues }
+    let removals = storage.removals
+    if removals.concern(lookup.key, since: lookup.time) { return }
+    removals.replacing(lookup.key) {
+      let others = storage.responses(for: lookup.key).filter { stored in
+        !old.contains { $0.varyingNames == stored.varyingNames && $0.varyingValues == stored.varyingValues }
+      }
+      storage.store(others.suffix(CachedResponse.variantLimit - 1) + (new.map { [$0] } ?? []), for: lookup.key)
+      // It may have been removed in between.
+      if removals.concern(lookup.key, since: lookup.time) { storage.store([], for: lookup.key) }
     }
-    storage.store(others.suffix(CachedResponse.variantLimit - 1) + (new.map { [$0] } ?? []), for: lookup.key)
-    // It may have been removed in between.
-    if storage.removals.concern(lookup.key, since: lookup.time) { storage.store([], for: lookup.key) }
   }
 
   private func cached(_ response: HTTPResponse, for lookup: CacheLookup, _ arrival: CacheArrival) -> CachedResponse {

@@ -32,6 +32,8 @@ public final class CacheRemovals: Sendable {
   private static let limit = 4_096
 
   private let state = Locked(State())
+  /// What is still to be replaced of keys of which something is being replaced.
+  private let replacements = Locked<[CacheKey: Fifo<@Sendable () -> Void>]>([:])
 
   /// Makes an empty one.
   public init() {}
@@ -61,6 +63,27 @@ public final class CacheRemovals: Sendable {
       guard state.count != time else { return false }
       return time < state.forgotten || state.contains(Self.hash(ofAccount: key.account), since: time)
         || state.contains(key.hashValue, since: time)
+    }
+  }
+
+  /// Replaces the responses of a key by others that are made from them: one replacement of a key at a time, the next by
+  /// the thread of the one before.
+  package func replacing(_ key: CacheKey, _ replace: @escaping @Sendable () -> Void) {
+    let isFirst = replacements.withLock { waiting in
+      waiting[key]?.append(replace)
+      if waiting[key] != nil { return false }
+      waiting[key] = Fifo()
+      return true
+    }
+    if !isFirst { return }
+    var next: (@Sendable () -> Void)? = replace
+    while let replace = next {
+      replace()
+      next = replacements.withLock { waiting in
+        let next = waiting[key]?.popFirst()
+        if next == nil { waiting[key] = nil }
+        return next
+      }
     }
   }
 

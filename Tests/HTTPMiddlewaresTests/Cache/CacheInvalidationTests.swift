@@ -208,6 +208,33 @@ struct CacheInvalidationTests {
     #expect(cache.transport.requests.isEmpty)
   }
 
+  @Test func `a HEAD for what is stored alone is never sent`() throws {
+    let cache = CacheHarness()
+    let request = try CacheHarness.request(["Cache-Control: only-if-cached"], method: .head)
+    #expect(try cache.harness.finish(request).get().head.status == 504)
+    #expect(cache.transport.requests.isEmpty)
+  }
+
+  @Test func `4.1: responses with different fields that come at the same time are all stored`() throws {
+    let (storage, count) = (SlowStorage(), 8)
+    let fields = ["Cache-Control: max-age=60", "Vary: Accept-Language"]
+    let parts: [HTTPResponsePart] = [
+      .head(HTTPResponseHead(status: 200, headers: try CacheHarness.headers(fields))), .body(Data("v".utf8)),
+    ]
+    let cache = CacheMiddleware(storage)
+    let requests = try (0..<count).map { try CacheHarness.request(["Accept-Language: l\($0)"]) }
+    DispatchQueue.concurrentPerform(iterations: count) { number in
+      let done = DispatchSemaphore(value: 0)
+      _ = OneResponse(.from(parts)).send(requests[number], through: [cache]).subscribe(onDisposed: { done.signal() })
+      done.wait()
+    }
+    let failing = OneResponse(.error(RequestError(.cannotConnect, "Not stored.", reached: .never)))
+    let stored = requests.filter { request in
+      !TestScheduler().observe(failing.send(request, through: [cache])).elements.isEmpty
+    }
+    #expect(stored.count == count)
+  }
+
   @Test func `a 304's cookies reach its own caller alone`() throws {
     let cache = CacheHarness()
     cache.transport.expect(try CacheHarness.response(["Cache-Control: max-age=1", #"ETag: "1""#, "Set-Cookie: a=1"]))
@@ -331,4 +358,17 @@ struct CacheClockTests {
     clocks.set(by: -10)
     #expect(try source(clocks.process(), date: 0) == .network)
   }
+}
+
+/// A storage in memory whose device takes its time.
+private struct SlowStorage: CacheStorage {
+  private let memory = MemoryCacheStorage()
+  var removals: CacheRemovals { memory.removals }
+
+  func responses(for key: CacheKey) -> [CachedResponse] {
+    defer { Thread.sleep(forTimeInterval: 0.002) }
+    return memory.responses(for: key)
+  }
+  func store(_ responses: [CachedResponse], for key: CacheKey) { memory.store(responses, for: key) }
+  func removeAll(of account: String?) throws { memory.removeAll(of: account) }
 }
