@@ -7,6 +7,8 @@
 struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
   private static let suffix = ".e1"
   private static let discardedSuffix = ".discarded"
+  /// Beyond it are no times of entries: each has one of its own, after those before.
+  private static let latest = Int64.max / 2
 
   let addedAt: StoreTime
   let description: String
@@ -19,9 +21,9 @@ struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
 
   /// Parses a file's name; `nil` if it is not of this format.
   init?(_ name: String) {
-    guard name.hasSuffix(Self.suffix), name.dropFirst(20).first == "-", let time = Int64(name.prefix(20)) else {
-      return nil
-    }
+    guard name.hasSuffix(Self.suffix), name.dropFirst(20).first == "-", let time = Int64(name.prefix(20)),
+      time <= Self.latest
+    else { return nil }
     self.init(addedAt: StoreTime(microseconds: time), id: String(name.dropFirst(21).dropLast(Self.suffix.count)))
     // A number may have a sign, and digits of another length.
     guard description == name else { return nil }

@@ -141,8 +141,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   func discard(_ name: OutboxFileName, uptime: Duration = ConcurrentScheduler().now) throws {
     try changing { folder in
       if uptime - state.withLock({ $0.forgotAt }) >= Self.memory { try? forgetDiscarded(uptime) }
-      try? fileSystem.replace(name.discarded, in: folder, at: path, with: Array("\(Uptime(uptime).microseconds)".utf8))
+      let mark = { [fileSystem, path] in
+        try fileSystem.replace(name.discarded, in: folder, at: path, with: Array("\(Uptime(uptime).microseconds)".utf8))
+      }
+      let isMarked = (try? mark()) != nil
       try remove(entry: name)
+      // A full device may have room now.
+      if !isMarked { try? mark() }
       try fileSystem.sync(folder)
     }
   }

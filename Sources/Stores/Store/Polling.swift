@@ -168,7 +168,8 @@ private final class Poller: Sendable {
             state.failures += 1
             state.failedAge = age
           }
-          wait(atLeast: (error as? RequestError)?.retryAfter ?? .zero)
+          // As long as a server may ask for, as by the store.
+          wait(atLeast: min((error as? RequestError)?.retryAfter ?? .zero, .seconds(3_600)))
         })
     }
   }

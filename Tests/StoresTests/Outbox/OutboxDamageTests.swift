@@ -101,6 +101,18 @@ import Testing
     #expect(try outbox.contents() == ["[a]"])
   }
 
+  @Test func `a file whose name has a time that no entry has does not change the order of the others`() async throws {
+    let outbox = try folder.outbox(server)
+    _ = await outbox.outcome("a")
+    let file = folder.path(try #require(entryFiles.first))
+    let name = try #require(file.split(separator: "/").last)
+    let forged = file.replacing(name, with: "0\(Int64.max)-\(name.dropFirst(21))")
+    try FileManager.default.copyItem(atPath: file, toPath: forged)
+    let others = try folder.outbox(server)
+    for number in 0..<8 { _ = await others.outcome("\(number)") }
+    #expect(try others.entries().map(\.mutation) == ["a"] + (0..<8).map { "\($0)" })
+  }
+
   @Test func `entries of another partition or another version are let be`() async throws {
     let mine = try folder.outbox(server, partition: "me")
     _ = await mine.outcome("a")

@@ -118,6 +118,16 @@ import Testing
     #expect(try names.map(try open(.seconds(3_600)).wasDiscarded) == [false, false, false])
   }
 
+  @Test func `a discarded entry is remembered although the device was full`() throws {
+    let system = FaultyFileSystem()
+    let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: system)
+    let name = try files.append(1, id: "id", now: .now()).name
+    system.fail("write", number: 0, .noSpace)
+    try files.discard(name)
+    #expect(try files.wasDiscarded(name))
+    #expect(!folder.files.contains { $0.hasSuffix(".e1") })
+  }
+
   @Test func `a discarded entry is remembered for an hour of the outbox's clock`() throws {
     let scheduler = TestScheduler()
     let outbox = try folder.outbox(server, clock: .scheduler(scheduler))

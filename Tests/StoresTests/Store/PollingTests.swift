@@ -105,6 +105,16 @@ struct PollingTests {
     withExtendedLifetime(stream) {}
   }
 
+  @Test func `the server's pause is an hour at most`() {
+    let stream = stream()
+    var error = RequestError(.rateLimited, "slower")
+    error.retryAfter = .seconds(9_999_999_999)
+    server[0].fail(error)
+    time.advance(by: .seconds(3_610))
+    #expect(server.count == 2)
+    withExtendedLifetime(stream) {}
+  }
+
   @Test func `the pause after a failure ends with a response to somebody else`() {
     let refused = Recorder(store.get("a", .networkOnly))
     var error = RequestError(.rateLimited, "slower")
