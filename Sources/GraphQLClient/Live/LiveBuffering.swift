@@ -36,21 +36,21 @@ public struct LiveBuffering: Hashable, Sendable {
 ///
 /// Events of the connection are merged rather than counted: of one that comes and goes, only the last state and the gaps
 /// are of interest. So there are at most three of them before each value. An event that failed counts as a value.
-struct LiveBacklog: Sendable {
+package struct LiveBacklog<Value: Sendable>: Sendable {
   private let buffering: LiveBuffering
   /// What comes before the first value.
-  private var head: [LiveEvent<Data>] = []
-  private var values = Fifo<LiveEvent<Data>>()
+  private var head: [LiveEvent<Value>] = []
+  private var values = Fifo<(event: LiveEvent<Value>, size: Int)>()
   /// What comes between two values, with the number of the later one.
-  private var gaps = Fifo<(number: Int, events: [LiveEvent<Data>])>()
+  private var gaps = Fifo<(number: Int, events: [LiveEvent<Value>])>()
   /// What comes behind the last value.
-  private var tail: [LiveEvent<Data>] = []
+  private var tail: [LiveEvent<Value>] = []
   /// The number of the first value: how many were taken or dropped before it.
   private var first = 0
   private var dropped = 0
   private var byteCount = 0
 
-  init(_ buffering: LiveBuffering) {
+  package init(_ buffering: LiveBuffering) {
     self.buffering = buffering
   }
 
@@ -58,13 +58,14 @@ struct LiveBacklog: Sendable {
 
   var isEmpty: Bool { dropped == 0 && head.isEmpty && values.isEmpty && tail.isEmpty }
 
-  /// Takes an event. Returns false if it has no room, and the policy is to fail.
-  mutating func append(_ event: LiveEvent<Data>) -> Bool {
+  /// Takes an event, with the size of its value in bytes. Returns false if it has no room, and the policy is to fail.
+  @discardableResult
+  package mutating func append(_ event: LiveEvent<Value>, size: Int) -> Bool {
     if case .dropped(let count) = event {
       dropped += count
       return true
     }
-    guard let size = event.size else {
+    guard event.isValue else {
       Self.merge(event, into: &tail)
       return true
     }
@@ -72,7 +73,7 @@ struct LiveBacklog: Sendable {
     if isOver, buffering.policy == .fail { return false }
     if !tail.isEmpty { gaps.append((first + valueCount, tail)) }
     tail = []
-    values.append(event)
+    values.append((event, size))
     byteCount += size
     moveGaps()
     while valueCount > 1, valueCount > buffering.values || byteCount > buffering.bytes {
@@ -83,7 +84,7 @@ struct LiveBacklog: Sendable {
   }
 
   /// The next event for the observer.
-  mutating func popFirst() -> LiveEvent<Data>? {
+  package mutating func popFirst() -> LiveEvent<Value>? {
     if dropped > 0 {
       defer { dropped = 0 }
       return .dropped(dropped)
@@ -92,12 +93,12 @@ struct LiveBacklog: Sendable {
     return popValue() ?? (tail.isEmpty ? nil : tail.removeFirst())
   }
 
-  private mutating func popValue() -> LiveEvent<Data>? {
-    guard let value = values.popFirst() else { return nil }
-    byteCount -= value.size ?? 0
+  private mutating func popValue() -> LiveEvent<Value>? {
+    guard let (event, size) = values.popFirst() else { return nil }
+    byteCount -= size
     first += 1
     moveGaps()
-    return value
+    return event
   }
 
   /// Moves what comes before the first value to the head. If values before it were dropped, there is something already: a
@@ -110,7 +111,7 @@ struct LiveBacklog: Sendable {
 
   /// Adds an event to those that follow each other without a value between them. What is left is at most a gap, and the
   /// state of the connection after it.
-  private static func merge(_ event: LiveEvent<Data>, into run: inout [LiveEvent<Data>]) {
+  private static func merge(_ event: LiveEvent<Value>, into run: inout [LiveEvent<Value>]) {
     if case .disconnected = run.last { run.removeLast() }
     switch (run.last, event) {
     case (.reconnected, .reconnected), (.reconnected, .resumed), (.reconnected, .connected): break
@@ -121,13 +122,16 @@ struct LiveBacklog: Sendable {
   }
 }
 
-extension LiveEvent<Data> {
-  /// The bytes of an event that counts as a value; `nil` for others.
-  fileprivate var size: Int? {
+extension LiveBacklog<Data> {
+  mutating func append(_ event: LiveEvent<Data>) -> Bool { append(event, size: event.value?.count ?? 0) }
+}
+
+extension LiveEvent {
+  /// Whether it counts as a value.
+  fileprivate var isValue: Bool {
     switch self {
-    case .value(let value): value.count
-    case .failed: 0
-    case .connected, .disconnected, .reconnected, .resumed, .dropped: nil
+    case .value, .failed: true
+    case .connected, .disconnected, .reconnected, .resumed, .dropped: false
     }
   }
 }
@@ -153,7 +157,7 @@ extension Observable where Element == LiveEvent<Data> {
 /// The queue between a transport and one observer.
 final class LiveQueue: Sendable {
   private struct State {
-    var backlog: LiveBacklog
+    var backlog: LiveBacklog<Data>
     var end: (any Error)??
     var isScheduled = false
     var isDisposed = false
@@ -198,7 +202,7 @@ final class LiveQueue: Sendable {
 
   func end(_ error: (any Error)?) {
     let isCancelled = (error as? RequestError)?.kind == .cancelled
-    let (isFirst, dropped, source) = state.withLock { state -> (Bool, LiveBacklog?, (any Disposable)?) in
+    let (isFirst, dropped, source) = state.withLock { state -> (Bool, LiveBacklog<Data>?, (any Disposable)?) in
       if state.isDisposed || state.end != nil && !isCancelled { return (false, nil, nil) }
       state.end = .some(error)
       let dropped = isCancelled ? exchange(&state.backlog, with: LiveBacklog(.latest)) : nil

@@ -12,6 +12,8 @@ final class EffectRunner: Sendable {
   struct Action: Sendable {
     /// Whether it calls the user's code, which may not return.
     let mayStall: Bool
+    /// Whether it is to be done when the call that has begun it returns.
+    var isAwaited = false
     let run: @Sendable () -> Void
   }
 
@@ -24,6 +26,10 @@ final class EffectRunner: Sendable {
     var lastCount = 0
     /// Whether the one that was begun last may stall.
     var mayStall = false
+    /// How many of those that are awaited are not done, whether the one that was begun last is among them, and who waits.
+    var awaitedCount = 0
+    var isAwaited = false
+    var waiting: [DispatchSemaphore] = []
   }
 
   fileprivate struct State {
@@ -35,8 +41,8 @@ final class EffectRunner: Sendable {
     var isWatched = false
   }
 
-  /// Of their own: who waits for actions stands on a thread of another pool, which may have no more.
-  private static let threads = ThreadPool(named: "StoreWorker", limit: 2048)
+  /// Of their own: those who wait for actions stand on threads of other pools, which may have no more.
+  private static let threads = ThreadPool(named: "StoreWorker", limit: 2048, eagerCount: 64)
   private static let clock = ConcurrentScheduler(queue: DispatchQueue(label: "Stores.EffectRunner"))
 
   private let patience: Duration
@@ -45,19 +51,25 @@ final class EffectRunner: Sendable {
   /// - Parameter patience: How long an action may take before another thread takes over: once as long, or twice.
   init(patience: Duration = .milliseconds(10)) { self.patience = patience }
 
-  /// Carries out actions on this thread, unless one stalls.
+  /// Carries out actions on this thread, unless one stalls. Those that are awaited are done when this returns.
   func run(_ actions: [Action]) {
     let (number, worker) = state.withLock { $0.begin(actions) }
     watch()
     run(number, as: worker)
+    state.withLock { $0.wait(for: number) }?.wait()
+  }
+
+  /// Carries out actions on a thread that may block; calls back when all are done but those that stall.
+  func runElsewhere(_ actions: [Action], then completion: @escaping @Sendable () -> Void) {
+    let (number, worker) = state.withLock { $0.begin(actions + [Action(mayStall: false, run: completion)]) }
+    watch()
+    Self.threads.run { self.run(number, as: worker) }
   }
 
   /// Carries out actions on a thread that may block; returns when all are done but those that stall.
   func runElsewhere(_ actions: [Action]) {
     let done = DispatchSemaphore(value: 0)
-    let (number, worker) = state.withLock { $0.begin(actions + [Action(mayStall: false) { done.signal() }]) }
-    watch()
-    Self.threads.run { self.run(number, as: worker) }
+    runElsewhere(actions) { done.signal() }
     done.wait()
   }
 
@@ -66,7 +78,7 @@ final class EffectRunner: Sendable {
     if actions.isEmpty { return }
     let begun = state.withLock { state -> (UInt64, UInt64)? in
       if let series = state.series {
-        for action in actions { state.batches[series]?.rest.append(action) }
+        state.batches[series]?.append(actions)
         return nil
       }
       let begun = state.begin(actions)
@@ -98,6 +110,22 @@ final class EffectRunner: Sendable {
   }
 }
 
+extension EffectRunner.Batch {
+  fileprivate mutating func append(_ actions: [EffectRunner.Action]) {
+    for action in actions {
+      rest.append(action)
+      if action.isAwaited { awaitedCount += 1 }
+    }
+  }
+
+  /// Counts the action that was begun last as done, if it is awaited.
+  fileprivate mutating func noteDone() {
+    guard exchange(&isAwaited, with: false) else { return }
+    awaitedCount -= 1
+    if awaitedCount == 0 { for done in exchange(&waiting, with: []) { done.signal() } }
+  }
+}
+
 extension EffectRunner.State {
   fileprivate mutating func nextNumber() -> UInt64 {
     lastNumber += 1
@@ -107,7 +135,7 @@ extension EffectRunner.State {
   fileprivate mutating func begin(_ actions: [EffectRunner.Action]) -> (number: UInt64, worker: UInt64) {
     let (number, worker) = (nextNumber(), nextNumber())
     var batch = EffectRunner.Batch(worker: worker)
-    for action in actions { batch.rest.append(action) }
+    batch.append(actions)
     batches[number] = batch
     return (number, worker)
   }
@@ -115,15 +143,25 @@ extension EffectRunner.State {
   fileprivate mutating func next(_ number: UInt64, for worker: UInt64) -> EffectRunner.Action? {
     // Changed in its place: a copy for each action would take time in proportion to the square of their number.
     guard batches[number]?.worker == worker else { return nil }
+    batches[number]?.noteDone()
     guard let action = batches[number]?.rest.popFirst() else {
       end(number)
       return nil
     }
     batches[number]?.count += 1
     batches[number]?.mayStall = action.mayStall
+    batches[number]?.isAwaited = action.isAwaited
     // The last one may take its time, unless others are to come after it.
-    if number != series, batches[number]?.rest.isEmpty == true { end(number) }
+    if !action.isAwaited, number != series, batches[number]?.rest.isEmpty == true { end(number) }
     return action
+  }
+
+  /// What will be signalled when all actions of a batch are done that are awaited; `nil` if they are.
+  fileprivate mutating func wait(for number: UInt64) -> DispatchSemaphore? {
+    guard let count = batches[number]?.awaitedCount, count > 0 else { return nil }
+    let done = DispatchSemaphore(value: 0)
+    batches[number]?.waiting.append(done)
+    return done
   }
 
   private mutating func end(_ number: UInt64) {

@@ -19,7 +19,7 @@ extension Store {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
     await loaded(key)
-    try await written { written in try self.receive(key, change, written) }
+    try await written { steps, written in try self.receive(key, change, in: steps, written) }
   }
 
   /// Writes what a server has pushed, as in a task, for a caller on a thread; it is in memory when this returns.
@@ -85,7 +85,9 @@ extension Store {
   ///     users.follow("7", UserChanged(id: "7").subscribe(on: client)) { event, user in event.applied(to: user) }
   ///       .subscribe(onNext: { event in … })
   ///
-  /// Watchers are called on another thread: one that stalls does not keep what is pushed next from others.
+  /// Watchers are called on another thread: one that stalls does not keep what is pushed next from others. The observer
+  /// is called where a write ends. If that is not the thread of the events, they are written while it is slow; it then gets
+  /// the latest 256, and `dropped` before them.
   ///
   /// What happened before the stream was connected, between two connections, or was dropped because the observer was
   /// slow, and what the server could not make, is missing in the value. So it is invalidated then, and requested again
@@ -172,15 +174,15 @@ private struct PushesOnLoad<Value>: Sendable {
 }
 
 extension Observable {
-  /// The elements, each once its work is done, in their order. The work is begun at once, so that the works of several
-  /// elements may become one.
-  fileprivate func inOrder(
+  /// The events, each once its work is done, in their order. The work is begun at once, so that the works of several
+  /// events may become one, and for all: of those that the observer has not taken, the latest are kept.
+  fileprivate func inOrder<Live>(
     _ work: @escaping @Sendable (Element, _ completion: @escaping WriteCompletion) throws -> Void
-  ) -> Observable {
+  ) -> Observable where Element == LiveEvent<Live> {
     .create { observer in
-      let waiting = Mailbox(InOrder<Element>())
+      let waiting = Mailbox(InOrder<Live>())
       let send: @Sendable (Int, Event<Element>) -> Void = { number, event in
-        waiting.post { $0.ready[number] = event }
+        waiting.post { $0.end(of: number, event) }
         // The observer gets one at a time, whichever thread sends it.
         while waiting.deliver({ $0.next() }, to: observer.on) {}
       }
@@ -200,13 +202,17 @@ extension Observable {
   }
 }
 
-/// The events of a stream that wait for the work of those before.
-private struct InOrder<Element: Sendable>: Sendable {
-  /// Those whose work is done, by their numbers.
-  var ready: [Int: Event<Element>] = [:]
+/// The events of a stream that wait for the work of those before, and then for the observer.
+private struct InOrder<Live: Sendable>: Sendable {
+  typealias Element = LiveEvent<Live>
+
   /// Whether the work of one could not be begun.
   var hasFailed = false
-  private var (begunCount, sentCount) = (0, 0)
+  private var (begunCount, endedCount) = (0, 0)
+  /// Those whose work is done, by their numbers, while that of an earlier one is not.
+  private var ended: [Int: Event<Element>] = [:]
+  private var backlog = LiveBacklog<Live>(.dropOldest(values: 256, bytes: .max))
+  private var end: Event<Element>?
 
   /// The number of an event, if it is still wanted.
   mutating func begin() -> Int? {
@@ -215,10 +221,15 @@ private struct InOrder<Element: Sendable>: Sendable {
     return begunCount
   }
 
-  /// Takes out the event whose turn it is, if its work is done.
-  mutating func next() -> Event<Element>? {
-    guard let event = ready.removeValue(forKey: sentCount) else { return nil }
-    sentCount += 1
-    return event
+  /// Takes notice that the work of an event is done.
+  mutating func end(of number: Int, _ event: Event<Element>) {
+    ended[number] = event
+    while let event = ended.removeValue(forKey: endedCount) {
+      endedCount += 1
+      if case .next(let element) = event { backlog.append(element, size: 0) } else { end = event }
+    }
   }
+
+  /// Takes out the event whose turn it is, if its work is done.
+  mutating func next() -> Event<Element>? { backlog.popFirst().map { .next($0) } ?? end.take() }
 }

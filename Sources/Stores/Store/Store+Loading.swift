@@ -40,10 +40,12 @@ extension Store {
   private func install(
     _ reading: StorageReading<Value>, for key: Key, version: UInt64
   ) -> SnapshotSource? {
+    if case .failed = reading {
+      perform { $0.noteUnreadable(key, version: version) }
+      return nil
+    }
     let cached = cachedValue(reading)
-    let isInstalled = perform { $0.install(loaded: cached, for: key, version: version) }
-    if case .failed = reading { return nil }
-    return isInstalled ? .disk : .memory
+    return perform { $0.install(loaded: cached, for: key, version: version) } ? .disk : .memory
   }
 
   private func cachedValue(_ reading: StorageReading<Value>) -> CachedValue<Value>? {

@@ -181,8 +181,8 @@ extension Store {
 
   /// Applies a change to the cached value of a key, and commits the result: again if another write has come between.
   /// - Parameters:
-  ///   - writes: Whom an invalidation is added to, if an asynchronous source of truth has the value, and memory has
-  ///     not.
+  ///   - writes: Whom an invalidation is added to, if only the source of truth may have a value: an asynchronous one, or
+  ///     one that could not be read.
   ///   - steps: The change that this is a step of, if it has others.
   ///   - change: The changed value; `nil` if the change does not affect it.
   ///   - commit: Gets the changed value, or `nil` if there is none, and the version that it was made from. Returns
@@ -194,8 +194,8 @@ extension Store {
   ) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
-    if load(key) == nil, storage.shared != nil {
-      perform(in: steps) { $0.store(.invalidate(key), completion: writes.add()) }
+    if load(key) == nil || perform({ $0.entries[key]?.isUnreadable == true }) {
+      perform(in: steps) { $0.invalidateUnread(key, completion: writes.add()) }
     }
     while true {
       let now = clock.now

@@ -90,18 +90,21 @@ extension Store {
     end: @escaping @Sendable (inout StoreState<Key, Value>, _ id: UInt64) -> Void
   ) -> any Disposable {
     let now = clock.now
-    let id = perform { state -> UInt64? in
+    let id = performRead(id: { $0 }) { state -> UInt64? in
       state.acquire(key, forReading: true)
       let readsFirst = policy.cacheRead == .beforeNetworkFetch || state.isSuspended(key, for: policy, now: now)
       if readsFirst, !state.isLoaded(key) { return nil }
       return read(&state, .memory, now)
     }
-    if let id { return Disposables.create { self.perform { end(&$0, id) } } }
+    let ending: @Sendable (UInt64) -> any Disposable = { id in
+      Disposables.create { self.performRead(id: { _ in nil }) { end(&$0, id) } }
+    }
+    if let id { return ending(id) }
     let reading = DisposeBag()
     load(key) { source in
       if reading.isDisposed { return self.perform { $0.release(key) } }
-      let id = self.perform { read(&$0, source ?? .memory, self.clock.now) }
-      reading.insert(Disposables.create { self.perform { end(&$0, id) } })
+      let id = self.performRead(id: { $0 }) { read(&$0, source ?? .memory, self.clock.now) }
+      reading.insert(ending(id))
     }
     return reading
   }

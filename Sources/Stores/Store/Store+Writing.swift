@@ -7,8 +7,8 @@ extension Store {
   /// ``StoreConfiguration/onStorageError`` is called, and the value is in memory alone.
   public func save(_ value: Value, for key: Key) async {
     let cached = makeCachedValue(value)
-    await written { written in
-      self.perform { $0.save(cached, for: key, isAsynchronous: true, completion: written) }
+    await written { steps, written in
+      self.perform(in: steps) { $0.save(cached, for: key, isAsynchronous: true, completion: written) }
     }
   }
 
@@ -30,7 +30,9 @@ extension Store {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
     await loaded(key)
-    try await written { written in try self.update(key, isAsynchronous: true, change, written) }
+    try await written { steps, written in
+      try self.update(key, isAsynchronous: true, change, in: steps, written)
+    }
   }
 
   /// Changes a value on a thread, which a synchronous source of truth blocks. With an asynchronous one, a value that is
@@ -40,12 +42,13 @@ extension Store {
   }
 
   private func update(
-    _ key: Key, isAsynchronous: Bool, _ change: (inout Value) throws -> Void, _ completion: @escaping WriteCompletion
+    _ key: Key, isAsynchronous: Bool, _ change: (inout Value) throws -> Void, in steps: Steps<Key, Value>? = nil,
+    _ completion: @escaping WriteCompletion
   ) rethrows {
     let writes = WriteGroup(then: completion)
     defer { writes.close() }
     let written = writes.add()
-    try rebase(key, writes) { cached in
+    try rebase(key, writes, in: steps) { cached in
       var value = cached.value
       try change(&value)
       return value
@@ -102,10 +105,15 @@ extension Store {
     }
   }
 
-  /// Calls a body, and returns when that has called back; throws what the body throws.
-  func written(_ body: (@escaping WriteCompletion) throws -> Void) async rethrows {
-    let signal = Signal()
-    try body { _ in signal.send() }
+  /// Makes a change in steps for a task, and returns when that has called back; throws what the body throws. Watchers and
+  /// readers may stall: they are called on another thread, and not waited for once they do.
+  func written(_ body: (Steps<Key, Value>, @escaping WriteCompletion) throws -> Void) async rethrows {
+    let (steps, signal) = (Steps<Key, Value>(), Signal())
+    do { try body(steps) { _ in signal.send() } } catch {
+      await endElsewhere(steps)
+      throw error
+    }
+    await endElsewhere(steps)
     await signal.wait()
   }
 
@@ -125,7 +133,9 @@ extension Store {
   /// processes of the source of truth, and a new request is made for watchers whose policy uses the network and caches
   /// the response. Returns as `save(_:for:)` does. If another process has the files' lock for too long, this process
   /// shows the value as stale, and marks it as soon as the lock is free.
-  public func invalidate(_ key: Key) async { await written { self.invalidate(key, completion: $0) } }
+  public func invalidate(_ key: Key) async {
+    await written { steps, written in self.perform(in: steps) { $0.invalidate(key, completion: written) } }
+  }
 
   /// Marks a value on a thread: it is stale when this returns, and the source of truth gets the mark as soon as it can.
   /// Does not wait for other processes.
@@ -192,7 +202,7 @@ extension Store {
 
   /// Removes the cached value of a key; its watchers get a snapshot without a value. Returns as `save(_:for:)` does.
   public func remove(_ key: Key) async {
-    await written { written in self.perform { $0.remove(key, completion: written) } }
+    await written { steps, written in self.perform(in: steps) { $0.remove(key, completion: written) } }
   }
 
   /// Removes a value on a thread: it is gone when this returns, and the source of truth removes it as soon as it can.
@@ -221,10 +231,16 @@ extension Store {
   private func removed(
     _ change: (inout StoreState<Key, Value>, @escaping WriteCompletion) -> Void
   ) async throws {
-    let error = await withCheckedContinuation { continuation in
-      perform { state in change(&state) { continuation.resume(returning: $0) } }
+    let failure = Locked<(any Error)?>(nil)
+    await written { steps, written in
+      self.perform(in: steps) { state in
+        change(&state) { error in
+          failure.withLock { $0 = error }
+          written(nil)
+        }
+      }
     }
-    if let error { throw error }
+    if let error = failure.withLock({ $0 }) { throw error }
   }
 
   /// Ends the store, and keeps its data: streams complete, requests are cancelled, and once all writes are in the
@@ -234,7 +250,9 @@ extension Store {
   /// If an asynchronous source of truth does not take everything, ``StoreConfiguration/onStorageError`` is called with
   /// ``StoreError/unwritten(count:)``; see ``flush()``.
   public func close() async {
-    perform { $0.close() }
+    let steps = Steps<Key, Value>()
+    perform(in: steps) { $0.close() }
+    await endElsewhere(steps)
     if let error = await flush(), storage.shared != nil { configuration.onStorageError(error) }
   }
 

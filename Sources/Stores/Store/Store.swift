@@ -18,12 +18,13 @@ public import SystemBase
 /// requests in flight are joined into one. All watchers of a key see its writes in the same order. One store serves one
 /// account: see ``StoreGroup``.
 ///
-/// Thread-safe. Streams call back on the thread that writes: that of the request, of `save`, or their subscriber's; if a
-/// stream is followed, or the source of truth is asynchronous, on another one. A watcher that is called while it still
-/// handles an earlier snapshot gets the latest one after it, on the same thread, and not those between; no other thread
-/// waits for it. The source of truth is read on the subscriber's thread. Responses are written to it on a thread of its
-/// own before their readers get them, unless ``StoreConfiguration/writing`` is `behind`; what is saved is written on the
-/// caller's thread.
+/// Thread-safe. Streams call back on the thread that writes: that of the request, of `save` on a thread, or their
+/// subscriber's. On another one they do so if a task waits for the write, a stream is followed, many values are changed at
+/// once, or the source of truth is asynchronous: there a watcher that stalls keeps nobody. A watcher that is called while
+/// it still handles an earlier snapshot gets the latest one after it, on the same thread, and not those between; no other
+/// thread waits for it. The source of truth is read on the subscriber's thread. Responses are written to it on a thread of
+/// its own before their readers get them, unless ``StoreConfiguration/writing`` is `behind`; what is saved is written
+/// before the call returns, on the caller's thread unless a watcher takes long.
 public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let configuration: StoreConfiguration<Value>
   // Copied from the configuration, so that reads from memory need not copy all of that.
@@ -140,13 +141,42 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     for effect in effects where !effect.mayStall { carryOut(effect) }
   }
 
-  /// Carries out the effects of all steps: those that may stall first, and on another thread, for which this one does not
-  /// wait any more once they do.
+  /// Carries out the effects of all steps: those that may stall first, with the requests, which a fetcher may answer at
+  /// once, and on another thread, for which this one does not wait any more once they do.
   func endElsewhere(_ steps: Steps<Key, Value>) {
-    let effects = steps.take()
-    let stalling = effects.filter(\.mayStall)
+    let (stalling, others) = steps.take().split(by: \.mayStallElsewhere)
     if !stalling.isEmpty { runner.runElsewhere(actions(for: stalling)) }
-    for effect in effects where !effect.mayStall { carryOut(effect) }
+    for effect in others { carryOut(effect) }
+  }
+
+  /// As above, for a task, whose thread does not wait.
+  func endElsewhere(_ steps: Steps<Key, Value>) async {
+    let (stalling, others) = steps.take().split(by: \.mayStallElsewhere)
+    if !stalling.isEmpty {
+      await withCheckedContinuation { continuation in
+        runner.runElsewhere(actions(for: stalling)) { continuation.resume() }
+      }
+    }
+    for effect in others { carryOut(effect) }
+  }
+
+  /// Begins or ends a read on the thread of its subscriber, who may be a task. Watchers are called on another one, for which
+  /// this one does not wait any more once they stall, but for the one whose stream it is.
+  func performRead<Result>(
+    id: (Result) -> UInt64?, _ change: (inout StoreState<Key, Value>) -> Result
+  ) -> Result {
+    let steps = Steps<Key, Value>()
+    let result = perform(in: steps, change)
+    let own = id(result)
+    let (others, effects) = steps.take().split { effect in
+      if case .deliver(let watchers) = effect { watchers.contains { $0.id != own } } else { false }
+    }
+    let isOwnFirst = if case .deliver = effects.first { true } else { false }
+    if isOwnFirst { carryOut(effects[0]) }
+    if !others.isEmpty { runner.runElsewhere(actions(for: others)) }
+    let rest = effects.dropFirst(isOwnFirst ? 1 : 0)
+    if !rest.isEmpty { carryOut(Array(rest)) }
+    return result
   }
 
   private func carryOut(_ effects: [StoreState<Key, Value>.Effect]) {
@@ -164,7 +194,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var actions: [EffectRunner.Action] = []
     for effect in effects {
       guard case .deliver(let watchers) = effect else {
-        actions.append(EffectRunner.Action(mayStall: effect.mayStall) { self.carryOut(effect) })
+        actions.append(
+          EffectRunner.Action(mayStall: effect.mayStallElsewhere, isAwaited: effect.isWrite) { self.carryOut(effect) })
         continue
       }
       // Each watcher for itself: one that stalls delays no other.
@@ -282,10 +313,23 @@ final class Steps<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   func append(_ more: [StoreState<Key, Value>.Effect]) { effects.withLock { $0 += more } }
 
-  func take() -> [StoreState<Key, Value>.Effect] { effects.withLock { exchange(&$0, with: []) } }
+  /// Takes out the effects. Reports come last: they may call an observer, which may stall, and keep the others from being
+  /// carried out.
+  func take() -> [StoreState<Key, Value>.Effect] {
+    let effects = effects.withLock { exchange(&$0, with: []) }
+    let (reports, others) = effects.split(by: \.isReport)
+    return others + reports
+  }
 }
 
 extension StoreState.Effect {
+  fileprivate var isReport: Bool { if case .complete = self { true } else { false } }
+
+  fileprivate var isWrite: Bool { if case .finish = self { true } else { false } }
+
+  /// A fetcher may answer while it is called, and so call watchers.
+  fileprivate var mayStallElsewhere: Bool { if case .start = self { true } else { mayStall } }
+
   fileprivate var mayStall: Bool {
     switch self {
     case .deliver, .answer, .answering, .endOtherStores: true
@@ -295,4 +339,13 @@ extension StoreState.Effect {
   }
 
   fileprivate var watchers: [Watcher<Key, Value>] { if case .deliver(let watchers) = self { watchers } else { [] } }
+}
+
+extension Array {
+  /// Those for which a condition holds, and the others, in their order.
+  fileprivate func split(by condition: (Element) -> Bool) -> (those: [Element], others: [Element]) {
+    var (those, others): ([Element], [Element]) = ([], [])
+    for element in self { if condition(element) { those.append(element) } else { others.append(element) } }
+    return (those, others)
+  }
 }

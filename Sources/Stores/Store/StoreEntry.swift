@@ -8,6 +8,8 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   var isLoaded: Bool
   /// Whether the value was invalidated while it was being read.
   var isInvalidatedWhileLoading = false
+  /// Whether the source of truth may have a value that could not be read.
+  var isUnreadable = false
   /// What waits until the value is loaded from an asynchronous source of truth, in order; `nil` if it is not loading.
   var loading: [@Sendable (SnapshotSource?) -> Void]?
   /// Whether a change by others is being read, and whether there was another one meanwhile.

@@ -70,6 +70,13 @@ extension StoreState {
     effects += storing
   }
 
+  /// Marks what only the source of truth may have of a key as out of date, since it is not there to be changed.
+  mutating func invalidateUnread(_ key: Key, completion: @escaping WriteCompletion) {
+    guard ending == nil else { return effects.append(.complete(completion, nil)) }
+    if let entry = entries[key], !entry.isLoaded { entry.isInvalidatedWhileLoading = true }
+    store(.invalidate(key), isAsynchronous: true, completion: completion)
+  }
+
   /// Removes a value, also from the source of truth, and notifies watchers.
   mutating func remove(_ key: Key, completion: WriteCompletion? = nil) {
     guard ending == nil else {

@@ -204,6 +204,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     }
     entries[key]?.version = number
     entries[key]?.isLoaded = true
+    entries[key]?.isUnreadable = false
     discard(entries[key]?.errors)
     entries[key]?.errors = []
     entries[key]?.hasFailed = false
@@ -230,6 +231,12 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
       install(see(cached), for: key)
     }
     return cached != nil
+  }
+
+  /// Records that what the source of truth has could not be read, unless something was written since.
+  func noteUnreadable(_ key: Key, version: UInt64) {
+    guard let entry = entries[key], entry.version == version, !entry.isLoaded else { return }
+    (entry.isLoaded, entry.isUnreadable) = (true, true)
   }
 
   mutating func install(_ cached: CachedValue<Value>, for key: Key) {
@@ -274,6 +281,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     entry.version = nextNumber()
     entry.replacedAt = entry.version
     entry.isLoaded = true
+    entry.isUnreadable = false
   }
 
   /// Enqueues work for the source of truth. The completion runs without a lock held: after the work if writing through

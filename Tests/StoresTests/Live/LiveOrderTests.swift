@@ -1,4 +1,4 @@
-import Dispatch
+import Foundation
 import GraphQLClient
 import HTTPClientCore
 import StoresTestSupport
@@ -47,8 +47,9 @@ import Testing
     async throws
   {
     let following = try await sendWhileBusy { events.onNext(.resumed) }
-    try await eventually { following.elements.value.count == 3 }
-    #expect(following.elements.value == [.value("a"), cut, .resumed])
+    // A connection that has come back is of interest, and that it was gone is not.
+    try await eventually { following.elements.value.count == 2 }
+    #expect(following.elements.value == [.value("a"), .resumed])
   }
 
   @Test func `L1: the end of a stream does not overtake what had come before`() async throws {
@@ -68,6 +69,41 @@ import Testing
     #expect(following.elements.value == [.value("a")])
     #expect(following.error.value is Failure)
     #expect(truth.read("k")?.value == "a")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `L4: what comes while an observer is busy is kept no further than the subscription's bound`() async throws {
+    let (bytes, handler, count) = (PublishSubject<LiveEvent<Data>>(), DispatchSemaphore(value: 0), 10_000)
+    let store = Store<String, String>(.ofStream { _ in .never() }, storage: .source(truth))
+    await store.save("", for: "k")
+    let bounded = bytes.asObservable().buffered(.dropOldest(values: 1), on: ElasticScheduler()).map { event in
+      event.map { String(decoding: $0, as: UTF8.self) }
+    }
+    let following = Recorder(
+      store.follow("k", bounded) { live, _ in live }.do(onNext: { if $0.value == "0" { handler.wait() } }))
+    for number in 0..<count { bytes.onNext(.value(Data("\(number)".utf8))) }
+    bytes.onCompleted()
+    handler.signal()
+    try await following.waitForCompletion()
+    let values = following.elements.value.compactMap(\.value)
+    #expect(values.count < 400)
+    #expect(values.last == "\(count - 1)")
+    let dropped = following.elements.value.reduce(0) { if case .dropped(let count) = $1 { $0 + count } else { $0 } }
+    #expect(dropped == count - values.count)
+  }
+
+  @Test func `E1: nobody waits for an observer that stalls, and all that comes is written`() async throws {
+    let (handler, isSent) = (DispatchSemaphore(value: 0), Latch())
+    let following = Recorder(follow().do(onNext: { if $0.value == "0 " { handler.wait() } }))
+    Thread.detachNewThread { [events] in
+      for number in 0..<1_000 { events.onNext(.value("\(number) ")) }
+      isSent.open()
+    }
+    try await isSent.wait()
+    truth.release()
+    try await eventually { truth.read("k")?.value.hasSuffix(" 999 ") == true }
+    handler.signal()
+    following.dispose()
   }
 }
 

@@ -85,6 +85,17 @@ import Testing
     _ = Recorder(store.get("k", .cacheFirst))
     #expect(server.count == 1)
   }
+
+  @Test(arguments: [true, false]) func `a record that a change could not be made to is out of date`(isOfAll: Bool) async
+  {
+    await store.save("old", for: "k")
+    evict()
+    truth.failing.update { $0 = [.read] }
+    if isOfAll { await store.updateAll { $1 + "!" } } else { await store.update("k") { $0 += "!" } }
+    truth.failing.update { $0 = [] }
+    _ = Recorder(store.get("k", .cacheFirst))
+    #expect(server.count == 1)
+  }
 }
 
 /// A source of truth in memory whose calls can be made to fail.

@@ -21,4 +21,25 @@ import Testing
     try await isDone.wait()
     #expect(threads.value == ["StoreWorker"])
   }
+
+  @Test func `what is awaited is done when a call returns, though an action before it has taken long`() async throws {
+    let (runner, isBegun, isDone) = (EffectRunner(), DispatchSemaphore(value: 0), Mutable(false))
+    let (slow, awaited) = (
+      EffectRunner.Action(mayStall: true) { isBegun.wait() },
+      EffectRunner.Action(mayStall: false, isAwaited: true) {
+        isBegun.signal()
+        Thread.sleep(forTimeInterval: 0.05)
+        isDone.update { $0 = true }
+      }
+    )
+    let wasDone = Mutable<Bool?>(nil)
+    let isOver = Latch()
+    _ = ElasticScheduler().schedule {
+      runner.run([slow, awaited])
+      wasDone.update { $0 = isDone.value }
+      isOver.open()
+    }
+    try await isOver.wait()
+    #expect(wasDone.value == true)
+  }
 }

@@ -3,6 +3,7 @@ import GraphQLClient
 import Stores
 import StoresTestSupport
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 
@@ -91,12 +92,46 @@ import Testing
     let store = store()
     await store.save("secret", for: "k")
     let stalled = store.get("other", .networkOnly).subscribe(onError: { _ in gate.wait() })
-    // It returns when the reader does, whom it has called.
-    async let signOut: Void = store.signOut()
-    try await eventually { truth.read("k") == nil }
+    try await store.signOut()
+    #expect(truth.read("k") == nil)
     gate.signal()
-    try await signOut
     stalled.dispose()
+  }
+
+  @Test(arguments: AwaitedCall.all) func `E1: a watcher that stalls keeps no call that is awaited`(call: AwaitedCall)
+    async throws
+  {
+    let store = store()
+    await store.save("v", for: "k")
+    let isFirst = Mutable(true)
+    let stalled = store.stream("k", .cacheOnly).subscribe(
+      onNext: { _ in if !isFirst.update({ exchange(&$0, with: false) }) { gate.wait() } },
+      onCompleted: { gate.wait() })
+    try await call.make(store)
+    gate.signal()
+    gate.signal()
+    stalled.dispose()
+  }
+
+  @Test func `E1: a watcher that stalls at what a fetcher answers at once keeps no call that is awaited`() async throws
+  {
+    let store = Store<String, String>(.ofStream { _ in .just("n") })
+    await store.save("v", for: "k")
+    let stalled = store.stream("k", .cacheFirst).subscribe(onNext: { if $0.value == "n" { gate.wait() } })
+    await store.invalidate("k")
+    await store.invalidateAll()
+    gate.signal()
+    stalled.dispose()
+  }
+
+  @Test func `E3: what is saved on a thread is written when the call returns, though a watcher has taken its time`() {
+    let isBegun = DispatchSemaphore(value: 0)
+    let slow = SlowTruth { isBegun.signal() }
+    let store = Store<String, String>(.ofStream { _ in .never() }, storage: .source(slow))
+    let watcher = store.stream("k", .cacheOnly).subscribe(onNext: { if $0.value == "v" { isBegun.wait() } })
+    store.save("v", for: "k")
+    #expect(slow.read("k")?.value == "v")
+    watcher.dispose()
   }
 
   @Test func `E1: readers that stall at what is written to files keep no thread of Swift's pool`() async throws {
@@ -196,4 +231,47 @@ import Testing
     let (few, many) = (cost(ofWatchers: 2_000), cost(ofWatchers: 32_000))
     #expect(many < few * 64)
   }
+}
+
+/// A call of a store that a task waits for.
+struct AwaitedCall: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  let make: @Sendable (Store<String, String>) async throws -> Void
+
+  private init(_ name: String, _ make: @escaping @Sendable (Store<String, String>) async throws -> Void) {
+    testDescription = name
+    self.make = make
+  }
+
+  static let all = [
+    AwaitedCall("save") { await $0.save("w", for: "k") }, AwaitedCall("update") { await $0.update("k") { $0 += "!" } },
+    AwaitedCall("receive") { await $0.receive("k") { $0 + "!" } },
+    AwaitedCall("invalidate") { await $0.invalidate("k") }, AwaitedCall("remove") { await $0.remove("k") },
+    AwaitedCall("clear") { try await $0.clear() },
+    AwaitedCall("get") { store in
+      let reading = Task { try await store.get("k", .networkOnly).value }
+      while store.peek("k")?.isFetching != true { await Task.yield() }
+      reading.cancel()
+      _ = await reading.result
+    },
+    AwaitedCall("close") { await $0.close() }, AwaitedCall("signOut") { try await $0.signOut() },
+  ]
+}
+
+/// A source of truth whose writes take a while, and say when they begin.
+private struct SlowTruth: SourceOfTruth {
+  private let truth = MemoryTruth<String, String>()
+  private let onWrite: @Sendable () -> Void
+
+  init(onWrite: @escaping @Sendable () -> Void) { self.onWrite = onWrite }
+
+  func read(_ key: String) -> StoredValue<String>? { truth.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String) {
+    onWrite()
+    Thread.sleep(forTimeInterval: 0.05)
+    truth.write(stored, for: key)
+  }
+  func remove(_ key: String) { truth.remove(key) }
+  func removeAll() { truth.removeAll() }
+  func keys() -> [String] { truth.keys() }
 }

@@ -125,4 +125,62 @@ import Testing
     gate.signal()
     stalled.dispose()
   }
+
+  @Test func `E1: an observer that stalls at a push does not keep the next one from the source`() async throws {
+    await share("v")
+    let (store, events) = (store(), PublishSubject<LiveEvent<String>>())
+    shared.readGate.hold()
+    let following = store.follow("k", events.asObservable()) { live, value in live == "1" ? nil : value + live }
+      .subscribe(onNext: { if $0.value == "1" { gate.wait() } })
+    for live in ["1", "2"] { events.onNext(.value(live)) }
+    try await shared.readGate.held.wait { $0 == 1 }
+    shared.readGate.release()
+    try await eventually(within: .seconds(20)) { shared.value("k")?.value == "v2" }
+    gate.signal()
+    following.dispose()
+  }
+
+  @Test(arguments: UnreadChange.allCases)
+  func `E3: a change of a value that cannot be read invalidates it`(_ change: UnreadChange) async throws {
+    await share("v")
+    let store = Store<String, String>(
+      .ofStream { _ in .never() }, storage: .async(SharedTruth(shared, timeLimit: .milliseconds(100))))
+    shared.readGate.hold()
+    switch change {
+    case .push:
+      let events = PublishSubject<LiveEvent<String>>()
+      let received = Recorder(store.follow("k", events.asObservable()) { $1 + $0 })
+      events.onNext(.value("1"))
+      try await eventually { received.elements.value.count == 1 }
+    case .update: await store.update("k") { $0 += "1" }
+    case .receive: await store.receive("k") { $0 + "1" }
+    case .all:
+      // The watcher keeps what could not be loaded.
+      let watcher = Recorder(store.stream("k", .cacheOnly))
+      try await eventually { watcher.elements.value.count == 1 }
+      await store.updateAll { $1 + "1" }
+      watcher.dispose()
+    }
+    #expect(shared.value("k")?.isInvalidated == true)
+    shared.readGate.release()
+  }
+
+  @Test func `F1: what is changed for all while it is being loaded is not shown as it was`() async throws {
+    await share("v")
+    let (store, isStale) = (store(), Monitor(false))
+    shared.readGate.hold()
+    let watcher = store.stream("k", .cacheOnly).subscribe(onNext: { new in
+      isStale.update { $0 = new.isStale || new.value == nil }
+    })
+    try await shared.readGate.held.wait { $0 == 1 }
+    await store.updateAll { $1 + "!" }
+    shared.readGate.release()
+    try await eventually { store.peek("k") != nil }
+    try await isStale.wait { $0 }
+    #expect(store.peek("k")?.isStale == true)
+    watcher.dispose()
+  }
 }
+
+/// A change of what is in the source of truth alone.
+enum UnreadChange: CaseIterable { case push, update, receive, all }

@@ -7,7 +7,7 @@ import SystemBase
 /// observer blocks.
 final class LiveOutlet: Sendable {
   private struct State {
-    var backlog = LiveBacklog(.fail(values: .max, bytes: .max))
+    var backlog = LiveBacklog<Data>(.fail(values: .max, bytes: .max))
     var end: (any Error)??
     var isDelivering = false
     var isOver = false
@@ -38,7 +38,7 @@ final class LiveOutlet: Sendable {
   }
 
   func end(_ error: (any Error)?) {
-    let dropped = state.withLock { state -> LiveBacklog? in
+    let dropped = state.withLock { state -> LiveBacklog<Data>? in
       guard (error as? RequestError)?.kind == .cancelled else {
         state.end = state.end ?? .some(error)
         return nil
