@@ -22,6 +22,11 @@ struct GraphQLBuildTool: BuildToolPlugin {
     }
     let schemas = (configuration.schema?.paths ?? []).map { Self.file($0, in: folder) }
     let documents = Self.documents(at: configuration.documents?.paths ?? ["."], in: folder, without: schemas)
+    let clashes = FileNames.clashes(ofDocuments: documents.map(\.plainPath))
+    for clash in clashes {
+      Diagnostics.error("\(clash.other) and \(clash.document) would both have \(clash.file): rename one of them")
+    }
+    if !clashes.isEmpty { return [] }
     let output = context.pluginWorkDirectoryURL
     var arguments = ["--config", file.plainPath, "--output", output.plainPath]
     if let manifest = configuration.manifest {

@@ -28,7 +28,11 @@ final class GenerationOutput {
   /// What has to be changed.
   func changes() throws(Failure) -> Changes {
     var changes = Changes(folder: folder, place: place)
+    var paths: Set<[UInt8]> = []
     for file in files {
+      guard paths.insert(Array(file.path.utf8)).inserted else {
+        throw Failure(exitCode: .cannotWrite, message: "\(file.path): two files would be written to it").at(file.place)
+      }
       let old = Self.contents(of: file.path)
       if old == Array(file.text.utf8) { continue }
       if let old, file.isGenerated, isOnce || !Self.isGenerated(old) {

@@ -21,4 +21,20 @@ enum FileNames {
       for index in extensible { lengths[index] += 1 }
     }
   }
+
+  /// The documents of which no file can be generated, as their names with all of their folders are those of documents before
+  /// them, too; each with the first of these. Case does not tell names apart, unless it alone tells the documents apart.
+  static func clashes(ofDocuments names: [String]) -> [(document: String, other: String, file: String)] {
+    let files = swift(ofDocuments: names)
+    var groups: [String: [Int]] = [:]
+    var clashes: [(document: String, other: String, file: String)] = []
+    for index in names.indices {
+      let earlier = groups[files[index].lowercased(), default: []].first {
+        files[$0].utf8.elementsEqual(files[index].utf8) || names[$0].lowercased() != names[index].lowercased()
+      }
+      if let earlier { clashes.append((names[index], names[earlier], files[index])) }
+      groups[files[index].lowercased(), default: []].append(index)
+    }
+    return clashes
+  }
 }

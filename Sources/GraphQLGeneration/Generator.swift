@@ -68,7 +68,8 @@ public struct Generator: Hashable, Sendable {
   public static var sharedFile: String { FileNames.shared }
 
   /// The names of the files that are generated of documents, in their order: that of the document, and where several have
-  /// one, those of its folders before it, too.
+  /// one, those of its folders before it, too. `..` is no folder's name. Names that are equal all the same are an error of
+  /// ``generate(schema:documents:)``.
   public static func fileNames(ofDocuments names: [String]) -> [String] {
     FileNames.swift(ofDocuments: names)
   }
@@ -124,6 +125,12 @@ public struct Generator: Hashable, Sendable {
       problems.append(documents.problem(error.message, at: place, rule: error.rule?.rawValue))
     }
     checkLabels(documents, schema, &problems)
+    for clash in FileNames.clashes(ofDocuments: documents.files.map(\.name)) {
+      problems.append(
+        GenerationProblem(
+          "its file would be \"\(clash.file)\", and so would that of \"\(clash.other)\": rename one of the documents",
+          in: clash.document))
+    }
     for file in documents.files {
       let name = Self.fileNames(ofDocuments: [file.name]).first?.lowercased()
       if name == Self.sharedFile.lowercased() {

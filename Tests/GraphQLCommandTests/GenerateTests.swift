@@ -182,6 +182,29 @@ import Testing
     #expect(try names().count == 3)
   }
 
+  @Test func `documents that would have one file are an error that names both, and nothing is written`() async throws {
+    let other = try folder.file("app/b/Fields.graphql", "query B { user(id: 1) { id } }")
+    let alike = try folder.file("app/b+Fields.graphql", "query C { user(id: 1) { id } }")
+    let result = try await folder.run(
+      ["generate", "--config", config, "--output", folder.url.path + "/out", other, alike]
+        + [folder.url.path + "/app/GetUser.graphql", folder.url.path + "/app/inner/Fields.graphql"])
+    #expect(result.code == 65)
+    #expect(result.errors.hasPrefix("\(alike): error: its file would be "))
+    #expect(result.errors.contains(", and so would that of \"\(other)\": rename one of the documents\n"))
+    #expect(result.errors.hasSuffix("graphql: nothing is written: 1 error\n"))
+    #expect(!FileManager.default.fileExists(atPath: folder.url.path + "/out"))
+  }
+
+  @Test func `a manifest in the place of a file that is generated is an error`() async throws {
+    _ = try folder.file(
+      "graphql.json",
+      #"{"schema": "schema.graphql", "documents": "app", "output": "out", "manifest": "out/Fields.graphql.swift"}"#)
+    let result = try await generate()
+    #expect(result.code == 73)
+    #expect(result.errors.hasSuffix("/out/Fields.graphql.swift: two files would be written to it\n"))
+    #expect(!FileManager.default.fileExists(atPath: folder.url.path + "/out"))
+  }
+
   @Test func `a file that it did not write is not overwritten`() async throws {
     _ = try folder.file("app/Generated/GetUser.graphql.swift", "struct Mine {}\n")
     let result = try await generate()

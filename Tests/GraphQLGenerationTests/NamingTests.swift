@@ -148,6 +148,34 @@ import Testing
       ])
   }
 
+  @Test(arguments: [
+    ["queries/a.graphql", "../queries/a.graphql"], ["x/y.graphql", "z/y.graphql", "x+y.graphql"],
+    ["x/y.graphql", "z/y.graphql", "X+y.graphql"], ["a.graphql", "a.graphql"],
+  ])
+  func `documents that would have one file are an error that names both`(_ names: [String]) throws {
+    let documents = names.enumerated().map { GenerationSource(name: $1, text: "query Q\($0) { a }") }
+    let schema = GenerationSource(name: "s", text: "type Query { a: Int }")
+    let failure = #expect(throws: GenerationFailure.self) {
+      try Generator().generate(schema: [schema], documents: documents)
+    }
+    let last = try #require(names.last)
+    let file = try #require(Generator.fileNames(ofDocuments: names).last)
+    #expect(
+      failure?.description
+        == "\(last): error: its file would be \"\(file)\", and so would that of \"\(names[0])\": rename one of the documents"
+    )
+  }
+
+  @Test func `documents that only case tells apart, on a system where it does, have files that it tells apart`() throws
+  {
+    let documents = ["a/user.graphql", "a/User.graphql"].map { name in
+      GenerationSource(name: name, text: "query \(name.contains("U") ? "A" : "B") { a }")
+    }
+    let schema = GenerationSource(name: "s", text: "type Query { a: Int }")
+    let code = try Generator().generate(schema: [schema], documents: documents)
+    #expect(code.files.map(\.name) == ["Schema.graphql.swift", "a+User.graphql.swift", "a+user.graphql.swift"])
+  }
+
   @Test func `access, mutability, equality, isolation and encoding are as the configuration says`() throws {
     let text = try Sample.text("query A { user(id: 1) { id } }") {
       $0.access = .internal
