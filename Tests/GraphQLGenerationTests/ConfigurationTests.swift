@@ -85,6 +85,17 @@ import Testing
     #expect(problems(#"{"schemma": "a", "scalars": {"A": 3}}"#).count == 2)
   }
 
+  @Test func `what cannot be a type or a module in Swift is an error with its place`() throws {
+    #expect(
+      problems(#"{"scalars": {"A": "Int; f()", "B": {"type": "Date\n", "module": "My-Module"}}}"#) == [
+        #"graphql.json:1:19: error: "Int; f()" cannot be a type in Swift"#,
+        "graphql.json:1:45: error: \"Date\n\" cannot be a type in Swift",
+        #"graphql.json:1:65: error: "My-Module" cannot be a module in Swift"#,
+      ])
+    let types = ["Foundation.Date", "[String: [JSONValue?]]", "any Shape & Sendable", "(Int, Int)", "Größe<`Type`>"]
+    for type in types { #expect(try file(#"{"scalars": {"A": "\#(type)"}}"#).generation.scalars["A"]?.type == type) }
+  }
+
   @Test func `a value that does not fit is an error with its place`() {
     #expect(
       problems("{\n\"access\": \"open\"}") == [

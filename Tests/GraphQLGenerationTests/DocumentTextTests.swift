@@ -79,6 +79,28 @@ import Testing
     #expect(try document("query A {\r\n  users {\r    id\n  }\r\n}\r\n") == "query A {\n  users {\n    id\n  }\n}")
   }
 
+  @Test(arguments: [false, true])
+  func `lines of a block string are lines of the literal, whatever ends them`(isMinified: Bool) throws {
+    let document = "query A {\r\n  search(text: \"\"\"\r\n    a\r    b\n  \"\"\") { __typename }\r\n}"
+    let text = try Sample.text(document) { $0.minifiesDocuments = isMinified }
+    #expect(text.contains("\n          a\n          b\n        \"\"\")"))
+    #expect(!text.utf8.contains(UInt8(ascii: "\r")))
+  }
+
+  @Test func `quotes and backslashes are seen also where a character combines with them`() throws {
+    let quotes = try Sample.text("query A { # \"\"\"\u{301}\n users { id } }")
+    #expect(quotes.contains("      #\"\"\"\n      query A { # \"\"\"\u{301}\n"))
+    let backslash = try Sample.text("query A { # \\\u{301} \\#\u{200D}\n users { id } }")
+    #expect(backslash.contains("      ##\"\"\"\n      query A { # \\\u{301} \\#\u{200D}\n"))
+  }
+
+  @Test func `control characters that the compiler refuses are escaped`() throws {
+    let text = try Sample.text("query A { # \u{1}\t\u{7F}\n users { id } }")
+    #expect(text.contains("      query A { # \\u{1}\t\\u{7f}\n"))
+    let raw = try Sample.text("query A { # \\\u{1}\n users { id } }")
+    #expect(raw.contains("      query A { # \\\\#u{1}\n"))
+  }
+
   @Test func `schema extensions of Kotlin teams have their effect on what may be null`() throws {
     let schema = "type Query { a: A b: [A] c: Int d: Int } type A { x: Int y: [Int] }"
     let extensions = """

@@ -166,6 +166,14 @@ import Testing
     #expect(text.contains("self.init { $0.responses(on: client) }"))
   }
 
+  @Test(arguments: [(#"a\"b"#, #"a\"b"#), (#"\\(f())"#, #"\\(f())"#), (#"\u0001\n"#, #"\u{1}\n"#)])
+  func `a label may be any text, which the code has as a literal`(label: String, literal: String) throws {
+    let schema =
+      "directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT\n" + Sample.schema
+    let text = try Sample.text("query A { user(id: 1) { ... @defer(label: \"\(label)\") { age } } }", schema: schema)
+    #expect(text.contains("json.optionalValue(\"\(literal)\") ?? .pending"))
+  }
+
   @Test func `a subscription is a session with events`() throws {
     let text = try Sample.text("subscription Renamed { renamed { name } }")
     #expect(text.contains("func renamed() -> Observable<LiveEvent<RenamedSession.ResponseData>>"))

@@ -180,6 +180,16 @@ private struct ConfigurationParser {
     return nil
   }
 
+  /// Reads what stands in code as it is; what cannot stand there is reported.
+  mutating func code(
+    _ json: inout JSONReader, _ what: String, _ isAllowed: (String) -> Bool
+  ) throws(JSONError) -> String {
+    let place = try place(&json)
+    let text = try json.readString()
+    if !isAllowed(text) { report("\"\(text)\" cannot be \(what) in Swift", at: place) }
+    return text
+  }
+
   /// Reads a string or a list of strings.
   func strings(_ json: inout JSONReader) throws(JSONError) -> [String] {
     try json.nextKind() == .string ? [json.readString()] : json.read([String].self)
@@ -207,11 +217,15 @@ private struct ConfigurationParser {
       var (type, module): (String?, String?) = (nil, nil)
       if try json.nextKind() == .object {
         try object(&json, keys: ["type", "module"]) {
-          (key: String, json: inout JSONReader, _: inout ConfigurationParser) throws(JSONError) in
-          if key == "type" { type = try json.readString() } else { module = try json.readString() }
+          (key: String, json: inout JSONReader, parser: inout ConfigurationParser) throws(JSONError) in
+          if key == "type" {
+            type = try parser.code(&json, "a type", SwiftNames.isType)
+          } else {
+            module = try parser.code(&json, "a module", SwiftNames.isModule)
+          }
         }
       } else {
-        type = try json.readString()
+        type = try code(&json, "a type", SwiftNames.isType)
       }
       if type == nil { report("\"type\" is missing", at: place) }
       scalars[name] = GenerationConfiguration.Scalar(type ?? "String", module: module)

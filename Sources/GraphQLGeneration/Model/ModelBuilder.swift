@@ -185,7 +185,7 @@ struct ModelBuilder {
         model.properties.append(
           PropertyModel(
             name: members.take(names.member(group.label)), type: "Deferred<\(object.type)>",
-            reading: "json.optionalValue(\"\(group.label)\") ?? .pending", defaultValue: ".pending",
+            reading: "json.optionalValue(\(SwiftWriter.literal(group.label))) ?? .pending", defaultValue: ".pending",
             documentation: "What arrives later.", deprecation: nil))
       case .narrowed(let group):
         let object = nested(
@@ -301,7 +301,7 @@ struct ModelBuilder {
     if group.isConditional {
       // One that is narrowed is recognised by its keys, too.
       let key = witness(of: group.fragment, beside: selected)
-      reading = key.map { "json.fragment(ifHas: \"\($0)\")" } ?? "json.fragmentIfComplete()"
+      reading = key.map { "json.fragment(ifHas: \(SwiftWriter.literal($0)))" } ?? "json.fragmentIfComplete()"
     }
     let isOptional = group.isConditional || group.isNarrowed
     model.properties.append(

@@ -23,7 +23,7 @@ struct Nullability {
     switch directives.name(of: directive) {
     case "nonnull":
       let names = directive.string("fields") ?? ""
-      for name in names.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "\n" }) {
+      for name in names.split(whereSeparator: { $0.isWhitespace || $0 == "," }) {
         levels["\(type.name).\(name)", default: []].insert(0)
       }
     case "semanticNonNullField":

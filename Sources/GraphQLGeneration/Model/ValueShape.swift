@@ -65,8 +65,8 @@ indirect enum ValueShape {
 
   /// The expression that reads a member which is an object, or lists of objects, and may be left out.
   func readingIfComplete(_ key: String) -> String {
-    if case .null(.list(.leaf)) = self { return "json.listIfComplete(\"\(key)\")" }
-    return "json.valueIfComplete(\"\(key)\")"
+    if case .null(.list(.leaf)) = self { return "json.listIfComplete(\(SwiftWriter.literal(key)))" }
+    return "json.valueIfComplete(\(SwiftWriter.literal(key)))"
   }
 
   private func value(_ key: String, _ prefix: String) -> String {
@@ -74,11 +74,11 @@ indirect enum ValueShape {
       let name =
         prefix.isEmpty
         ? reader : reader == "id" ? "optionalID" : prefix + reader.prefix(1).uppercased() + reader.dropFirst()
-      return "json.\(name)(\"\(key)\")\(closure)"
+      return "json.\(name)(\(SwiftWriter.literal(key)))\(closure)"
     }
     if case .leaf(let leaf) = self { return call(leaf.reader ?? "value") }
     if case .list(.leaf(let leaf)) = self, leaf.reader == "id" {
-      return "json.\(prefix.isEmpty ? "ids" : "optionalIDs")(\"\(key)\")"
+      return "json.\(prefix.isEmpty ? "ids" : "optionalIDs")(\(SwiftWriter.literal(key)))"
     }
     if case .list(.leaf(let leaf)) = self, leaf.reader == "string" { return call("strings") }
     if leaf.expression != nil { return call("value", Self.closure(expression)) }

@@ -42,10 +42,11 @@ struct DocumentText {
       next = edit.range.upperBound - range.lowerBound
     }
     bytes += source[next...]
+    // A block string has lines, too, which are the same whatever ends them (section 2.9.4).
     let text = String(decoding: bytes, as: UTF8.self)
-    if minifies { return Self.minified(text) }
-    return text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
+      .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
       .joined(separator: "\n")
+    return minifies ? Self.minified(text) : text
   }
 
   /// What is added before a selection: in a line of its own, if that has one.

@@ -331,7 +331,8 @@ struct SwiftEmitter {
         writer.line("let typename = try json.typename()")
         writer.line("switch typename {")
         for element in kind.cases {
-          writer.line("case \"\(element.type)\": self = .\(element.name)(try json.fragment())")
+          let type = SwiftWriter.literal(element.type)
+          writer.line("case \(type): self = .\(element.name)(try json.fragment())")
         }
         writer.line("default: self = .\(kind.other)(typename)")
         writer.line("}")
@@ -354,7 +355,7 @@ struct SwiftEmitter {
       for element in model.cases {
         writer.documentation(element.documentation)
         writer.deprecation(element.deprecation)
-        let value = element.name == element.value ? "" : " = \"\(element.value)\""
+        let value = element.name == element.value ? "" : " = \(SwiftWriter.literal(element.value))"
         writer.line("case \(SwiftNames.escaped(element.name))\(value)")
       }
       guard model.cases.contains(where: { $0.deprecation != nil }) else { return }
@@ -436,7 +437,7 @@ struct SwiftEmitter {
   private func codingKeys(_ model: InputModel, _ writer: inout SwiftWriter) {
     writer.block("private enum CodingKeys: String, CodingKey") { writer in
       for member in model.members {
-        writer.line("case \(SwiftNames.escaped(member.name)) = \"\(member.key)\"")
+        writer.line("case \(SwiftNames.escaped(member.name)) = \(SwiftWriter.literal(member.key))")
       }
     }
   }
@@ -447,7 +448,8 @@ struct SwiftEmitter {
       for member in model.members {
         let label = member.isLeftOut ? "ifPresent: " : ""
         let name = value(of: member)
-        writer.line("json.member(\"\(member.key)\", \(label)\(name == "json" ? "self." : "")\(name))")
+        let key = SwiftWriter.literal(member.key)
+        writer.line("json.member(\(key), \(label)\(name == "json" ? "self." : "")\(name))")
       }
       writer.line("json.endObject()")
     }
@@ -477,7 +479,8 @@ struct SwiftEmitter {
         writer.line("json.beginObject()")
         writer.line("switch self {")
         for member in model.members {
-          writer.line("case .\(member.name)(let value): json.member(\"\(member.key)\", value)")
+          let key = SwiftWriter.literal(member.key)
+          writer.line("case .\(member.name)(let value): json.member(\(key), value)")
         }
         writer.line("}")
         writer.line("json.endObject()")

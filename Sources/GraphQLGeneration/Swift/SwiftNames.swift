@@ -102,6 +102,17 @@ struct SwiftNames: Sendable {
     return name.utf8.allSatisfy(\.isNameByte) && !unusable.contains(name)
   }
 
+  /// Whether a text has only characters of types. Whether it is one, the compiler says.
+  static func isType(_ text: String) -> Bool {
+    !text.isEmpty && text.allSatisfy { $0.isPartOfName || " .,:?&@`()<>[]-".contains($0) }
+  }
+
+  /// Whether a text can be the name of a module, or of a part of one.
+  static func isModule(_ text: String) -> Bool {
+    text.split(separator: ".", omittingEmptySubsequences: false)
+      .allSatisfy { !$0.isEmpty && $0.first?.isNumber == false && $0.allSatisfy(\.isPartOfName) }
+  }
+
   /// A name as it stands in code.
   static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
@@ -130,6 +141,11 @@ struct SwiftNames: Sendable {
     "JSONReader", "JSONReceived", "JSONSelection", "JSONWriter", "LiveEvent", "Observable", "Optional", "Protocol",
     "ReceivedJSON", "Self", "Sendable", "Set", "String", "Type",
   ]
+}
+
+extension Character {
+  /// Whether it may stand in a name of Swift.
+  var isPartOfName: Bool { isLetter || isNumber || self == "_" }
 }
 
 extension UInt8 {

@@ -70,7 +70,8 @@ struct SwiftWriter {
     if !text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x80 }), text.utf8.last != UInt8(ascii: " ") {
       return line("/// " + text)
     }
-    let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
+    // The compiler warns of a null character.
+    let lines = text.replacing("\0", with: "").split(omittingEmptySubsequences: false) { $0.isNewline }
     for line in lines {
       let end = line.lastIndex { !$0.isWhitespace }
       self.line("///" + (end.map { " " + line[...$0] } ?? ""))
@@ -103,16 +104,38 @@ struct SwiftWriter {
 
   /// Writes lines in quotes, as they are, and what follows the end: in its line, if that has room for it.
   mutating func multilineLiteral(_ head: String, _ text: String, _ tail: [String] = []) {
-    var pounds = text.contains("\\") || text.contains("\"\"\"") ? "#" : ""
-    while !pounds.isEmpty, text.contains("\"\"\"" + pounds) || text.contains("\\" + pounds) { pounds += "#" }
+    // By bytes, as the compiler reads it: what combines with a quote makes another character of it.
+    let bytes = Array(text.utf8)
+    let quotes = "\"\"\""
+    var pounds = bytes.contains(UInt8(ascii: "\\")) || bytes.contains(quotes.utf8) ? "#" : ""
+    while !pounds.isEmpty, bytes.contains((quotes + pounds).utf8) || bytes.contains(("\\" + pounds).utf8) {
+      pounds += "#"
+    }
     line(head)
     indented { writer in
-      writer.line(pounds + "\"\"\"")
-      for line in text.split(separator: "\n", omittingEmptySubsequences: false) { writer.line(String(line)) }
-      let end = (["\"\"\"" + pounds] + tail).joined(separator: " ")
+      writer.line(pounds + quotes)
+      for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+        writer.line(Self.line(String(decoding: line, as: UTF8.self), escapedBy: "\\" + pounds))
+      }
+      let end = ([quotes + pounds] + tail).joined(separator: " ")
       guard writer.indentation + end.utf8.count > Self.lineLimit else { return writer.line(end) }
-      writer.line("\"\"\"" + pounds)
+      writer.line(quotes + pounds)
       for part in tail { writer.line(part) }
     }
+  }
+
+  /// A line of a literal. Of the control characters, the compiler takes only a tab as it is.
+  private static func line(_ text: String, escapedBy escape: String) -> String {
+    func isEscaped(_ byte: UInt8) -> Bool { byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F }
+    guard text.utf8.contains(where: isEscaped) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      if scalar.isASCII, isEscaped(UInt8(scalar.value)) {
+        result += escape + "u{\(String(scalar.value, radix: 16))}"
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
   }
 }
