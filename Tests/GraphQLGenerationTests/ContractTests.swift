@@ -71,6 +71,11 @@ struct CheckedSession {
       CheckedSession(check, RoleNamedSession.Session(name: .admin)),
       CheckedSession(check, CommentsSession.Session(id: "1")),
       CheckedSession(check, OddSession.Session(in: .some(odd), errorPolicy_: true, self_: false)),
+      CheckedSession(
+        check,
+        OddVariablesSession.Session(
+          variables_: .some(.yes), sessionHandler_: .some(.allCases_),
+          session: .some(DateInput(at: .some(Date(timeIntervalSince1970: 0)))))),
       CheckedSession(check, ClassSession.Session()),
       CheckedSession(check, URLOfViewerSession.Session()),
       CheckedSession(check, _PrivateSession.Session()),

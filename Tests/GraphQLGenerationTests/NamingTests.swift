@@ -84,6 +84,132 @@ import Testing
     #expect(asWritten.contains("  case IN_PROGRESS\n  case inProgress\n  case InProgress\n"))
   }
 
+  @Test(arguments: ["Response", "ResponseData", "Session", "Variables"])
+  func `a type of the module does not have the name of one that each session has in it`(_ name: String) throws {
+    let schema = "type Query { all: \(name) } enum \(name) { A }"
+    let received = try Sample.code("query Q { all }", schema: schema).files.map(\.text).joined()
+    #expect(received.contains("let all: GraphQLEnum<\(name)Enum>?\n"))
+    #expect(received.contains("enum \(name)Enum: String, CaseIterable, Sendable {\n"))
+    let input = try Sample.text(
+      "query Q($a: \(name)) { own(in: $a) }", schema: "type Query { own(in: \(name)): Int } input \(name) { a: Int }")
+    #expect(input.contains("func q(a: GraphQLNullable<\(name)Input> = .absent)"))
+    let fragment = try Sample.text("query Q { a { b ...\(name) } } fragment \(name) on A { b }", schema: Self.nested)
+    #expect(fragment.contains("+ \(name)Fragment.document\n"))
+    // Inside of the data nobody means the session's.
+    let field = try Sample.text("query Q { \(name): a { b } }", schema: Self.nested)
+    #expect(field.contains("struct \(name)Object: JSONSelection, Sendable {\n"))
+  }
+
+  private static let nested = "type Query { a: A } type A { b: Int }"
+
+  @Test(arguments: ["Session", "Variables", "sessionHandler", "variables"])
+  func `a variable does not have a name that the code of its session uses`(_ name: String) throws {
+    let text = try Sample.text("query Q($\(name): Int) { a(b: $\(name)) }", schema: "type Query { a(b: Int): Int }")
+    #expect(text.contains("let session = Session(\(name)_: \(name)_)\n"))
+    #expect(text.contains("variables = Variables(\(name)_: \(name)_)\n"))
+    #expect(text.contains("json.member(\"\(name)\", \(name)_)\n"))
+  }
+
+  @Test func `an operation is not called as its session's closure is`() throws {
+    let text = try Sample.text("query SessionHandler { users { id } }")
+    #expect(text.contains("func sessionHandler_() -> Observable<ResponseData> {\n"))
+  }
+
+  @Test func `a type of the module does not hide the Swift type of a scalar`() throws {
+    let schema = """
+      type Query { date(in: Date, data: Data): DateTime json: JSONValue role: Role at: URI }
+      input Date { at: DateTime }
+      input Data { a: Int }
+      enum JSONValue { A }
+      enum Role { A }
+      scalar DateTime scalar JSON scalar URI scalar RoleName scalar NotHere
+      """
+    let code = try Sample.code(
+      "query Q($a: Date, $b: Data) { date(in: $a, data: $b) json role }", schema: schema
+    ) {
+      $0.scalars["JSON"] = .init("[String: JSONValue]")
+      $0.scalars["URI"] = .init("Foundation.Data", module: "Foundation")
+      $0.scalars["RoleName"] = .init("GraphQLEnum<Role>")
+    }
+    let text = code.files.map(\.text).joined()
+    #expect(text.contains("struct DateInput: JSONInputObject"))
+    #expect(text.contains("public var at: GraphQLNullable<Date>\n"))
+    #expect(text.contains("enum JSONValueEnum: String"))
+    // What has its module before it, and what is meant to be generated, hides nothing.
+    #expect(text.contains("struct Data: JSONInputObject"))
+    #expect(text.contains("enum Role: String"))
+  }
+
+  @Test func `a struct inside of another does not hide a type with a digit, or an enum that has another name`() throws {
+    let schema =
+      "type Query { int64: A observableEnum: A } type A { a: Big b: Observable } enum Observable { X } scalar Big"
+    let text = try Sample.text("query Q { int64 { a } observableEnum { b } }", schema: schema) {
+      $0.scalars["Big"] = .init("Int64")
+    }
+    #expect(text.contains("struct Int64Object: JSONSelection"))
+    #expect(text.contains("struct ObservableEnumObject: JSONSelection"))
+  }
+
+  @Test func `types that code uses in places have their names where it does`() throws {
+    let schema = "type Query { a(b: Int): Void c: RecordSchema } enum Void { A } enum RecordSchema { A }"
+    let uploading = schema.replacing("b: Int", with: "b: Upload") + " scalar Upload"
+    let text = try Sample.shared("query Q($a: Upload) { a(b: $a) c }", schema: uploading) { $0.recordSchema = "all" }
+    #expect(text.contains("enum VoidEnum: String"))
+    #expect(text.contains("enum RecordSchemaEnum: String"))
+    let without = try Sample.shared("query Q { a c }", schema: schema)
+    #expect(without.contains("enum Void: String"))
+    #expect(without.contains("enum RecordSchema: String"))
+  }
+
+  @Test func `a case does not have the name of a member that the code declares, or that the compiler does`() throws {
+    let schema = "type Query { a: E b: F } enum E { ALL_CASES B @deprecated } enum F { ALL_CASES RawValue }"
+    let camel = try Sample.shared("query A { a b }", schema: schema)
+    #expect(
+      camel.declaration("enum E:") == """
+        public enum E: String, CaseIterable, Sendable {
+          case allCases_ = "ALL_CASES"
+          @available(*, deprecated, message: "No longer supported")
+          case b = "B"
+
+          /// The values that are not deprecated.
+          public static var allCases: [E] { [.allCases_] }
+        }
+        """)
+    // The compiler tells the case from the property that it makes itself.
+    #expect(camel.declaration("enum F:").contains("case allCases = \"ALL_CASES\"\n"))
+    let asWritten = try Sample.shared("query A { b }", schema: schema) { $0.enumCases = .asWritten }
+    #expect(asWritten.contains("case RawValue_ = \"RawValue\"\n"))
+  }
+
+  @Test func `a case of a kind is not called as the struct in it`() throws {
+    let schema = "type Query { a: U } union U = _1 | B type _1 { c: Int } type B { c: Int }"
+    let text = try Sample.text("query Q { a { ... on _1 { c } ... on B { c } } }", schema: schema)
+    #expect(text.contains("case _1(_1Object)\n"))
+    #expect(text.contains("case b(B)\n"))
+  }
+
+  @Test func `a member does not have the name of a type that an expression beside it uses`() throws {
+    let schema = """
+      type Query { a: I b(in: In, file: File): Int }
+      interface I { PossibleTypes: Int } interface J implements I { PossibleTypes: Int }
+      type A implements I & J { PossibleTypes: Int } type B implements I { PossibleTypes: Int }
+      input In { Indirect: Int in: In } input File { CodingKeys: Upload } scalar Upload
+      """
+    let text = try Sample.text("query Q { a { PossibleTypes ... on J { PossibleTypes } } }", schema: schema)
+    #expect(text.contains("let PossibleTypes_: Int?\n"))
+    let shared = try Sample.shared("query Q($in: In, $file: File) { b(in: $in, file: $file) }", schema: schema)
+    #expect(shared.contains("var Indirect_: GraphQLNullable<Int>\n"))
+    #expect(shared.contains("var CodingKeys_: GraphQLNullable<GraphQLUpload>\n"))
+  }
+
+  @Test func `words of parameters are in backticks there, and in arguments only if they need it`() throws {
+    let text = try Sample.text(
+      "query Q($inout: Int, $let: Int, $var: Int) { a(b: $inout, c: $let, d: $var) }",
+      schema: "type Query { a(b: Int, c: Int, d: Int): Int }")
+    #expect(text.contains("let session = Session(`inout`: `inout`, let: `let`, var: `var`)\n"))
+    #expect(text.contains("func q(\n    `inout`: GraphQLNullable<Int> = .absent,\n    `let`: "))
+  }
+
   @Test func `descriptions become comments, whatever ends their lines`() throws {
     let schema =
       "type Query { \"one\\r\\ntwo\\rthree\\n\\nfive \\u2028six */ \" a: Int \"\"\"\n  block\n    inner\n  \"\"\" b: Int }"

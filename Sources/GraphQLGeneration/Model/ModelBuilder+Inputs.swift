@@ -6,13 +6,17 @@ extension ModelBuilder {
   /// The variables of an operation; `nil` if it has none.
   mutating func variables(of operation: OperationSyntax) -> InputModel? {
     guard !operation.variables.isEmpty else { return nil }
-    var members = NameScope(["errorPolicy", "idempotencyKey", "onProgress"])
+    var taken = Self.namesInSession
+    if configuration.equality == .hashable { taken.insert("hashValue") }
+    let hasUploads = operation.variables.contains { schema.type(named: $0.type.name.text).map(uploads) ?? false }
+    if hasUploads { taken.insert("CodingKeys") }
+    var members = NameScope(taken)
     var model = InputModel(
-      name: "Variables", documentation: "The variables of the operation.", members: [], isOneOf: false)
+      name: "Variables", documentation: "The variables of the operation.", members: [], isOneOf: false,
+      hasUploads: hasUploads)
     for variable in operation.variables {
       guard let type = schema.type(named: variable.type.name.text) else { continue }
       let leaf = inputLeaf(type, at: variable.location)
-      if uploads(type) { model.hasUploads = true }
       let (swiftType, defaultValue, isLeftOut) = Self.inputType(
         Self.shape(variable.type, leaf), hasDefault: variable.defaultValue != nil)
       model.members.append(
@@ -23,6 +27,11 @@ extension ModelBuilder {
     }
     return model
   }
+
+  /// The names that the code of a session uses where its variables are parameters.
+  private static let namesInSession: Set = [
+    "Session", "Variables", "errorPolicy", "idempotencyKey", "onProgress", "sessionHandler", "variables",
+  ]
 
   private static func shape(_ type: TypeSyntax, _ leaf: Leaf) -> ValueShape {
     let inner: ValueShape
@@ -79,18 +88,22 @@ extension ModelBuilder {
   }
 
   private mutating func input(_ type: NamedType) -> InputModel {
-    var members = NameScope(configuration.equality == .hashable ? ["hashValue"] : [])
+    var taken: Set<String> = configuration.equality == .hashable ? ["hashValue"] : []
+    let hasUploads = uploads(type)
+    if hasUploads { taken.insert("CodingKeys") }
+    if !type.isOneOf, type.inputFields.contains(where: { $0.holds(type) }) { taken.insert("Indirect") }
+    var members = NameScope(taken)
     modules = []
     var model = InputModel(
       name: typeNames[type.name] ?? type.name, documentation: type.documentation, members: [], isOneOf: type.isOneOf,
-      hasUploads: uploads(type))
+      hasUploads: hasUploads)
     let location = inputLocations[type.name] ?? SourceLocation(line: 1, column: 1)
     for field in type.inputFields {
       if field.isDeprecated, !configuration.includesDeprecated, !field.isRequired { continue }
       let leaf = inputLeaf(field.type.named, at: location)
       let shape = ValueShape(type.isOneOf ? field.type.nonNull : field.type, leaf)
       let (swiftType, defaultValue, isLeftOut) = Self.inputType(shape, hasDefault: field.defaultValue != nil)
-      let isIndirect = !field.type.isList && field.type.named.canHold(type)
+      let isIndirect = field.holds(type)
       if isIndirect { model.isRecursive = true }
       model.members.append(
         InputModel.Member(
@@ -111,10 +124,11 @@ extension ModelBuilder {
   mutating func buildEnums() {
     for name in sentEnums.union(receivedEnums).sorted() {
       guard let type = schema.type(named: name) else { continue }
-      var cases = NameScope()
+      let values = type.values.filter { configuration.includesDeprecated || !$0.isDeprecated }
+      var cases = NameScope(values.contains(where: \.isDeprecated) ? ["RawValue", "allCases"] : ["RawValue"])
       var model = EnumModel(
         name: typeNames[name] ?? name, documentation: type.documentation, isInput: sentEnums.contains(name))
-      for value in type.values where configuration.includesDeprecated || !value.isDeprecated {
+      for value in values {
         model.cases.append(
           EnumModel.Case(
             name: cases.take(names.enumCase(value.name)), value: value.name, documentation: value.documentation,
@@ -123,6 +137,11 @@ extension ModelBuilder {
       self.model.enums.append(model)
     }
   }
+}
+
+extension InputValue {
+  /// Whether it can hold an object of a type, not in a list.
+  fileprivate func holds(_ object: NamedType) -> Bool { !type.isList && type.named.canHold(object) }
 }
 
 extension NamedType {

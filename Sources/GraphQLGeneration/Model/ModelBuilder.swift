@@ -20,7 +20,7 @@ struct ModelBuilder {
   var typenamePlaces: Set<Int> = []
 
   /// The names that are taken in the module.
-  var scope = NameScope(SwiftNames.typesInUse)
+  private var scope: NameScope
   private var fragmentNames: [String: String] = [:]
   /// The names in Swift of the enums and input objects that are used, and those of them that are sent.
   var typeNames: [String: String] = [:]
@@ -43,11 +43,27 @@ struct ModelBuilder {
     directives = source.directives
     nullability = Nullability(schema, directives)
     fragments = Dictionary(documents.syntax.fragments.map { ($0.name.text, $0) }) { $1 }
+    scope = NameScope(Self.namesInModule(configuration, source.schema))
     hiddenNames = SwiftNames.typesInUse
     for scalar in configuration.scalars.values {
       hiddenNames.formUnion(scalar.type.split { !$0.isLetter }.map(String.init))
+      hiddenNames.formUnion(scalar.type.split { !$0.isPartOfName }.map(String.init))
     }
     for type in schema.types where type.kind == .enum { hiddenNames.insert(names.type(type.name)) }
+  }
+
+  /// The names that no type of the module may have, as what is generated means other types by them.
+  private static func namesInModule(_ configuration: GenerationConfiguration, _ schema: Schema) -> Set<String> {
+    var names = SwiftNames.typesInUse.union(SwiftNames.typesOfSessions)
+    for name in Set(configuration.scalars.keys).union(["Upload"]) where schema.type(named: name)?.kind == .scalar {
+      guard let scalar = configuration.scalar(name) else { continue }
+      // What gets the progress of files returns it.
+      if scalar.type == "GraphQLUpload" { names.insert("Void") }
+      // A `GraphQLEnum` is of an enum that is generated.
+      if !scalar.type.contains("GraphQLEnum<") { names.formUnion(SwiftNames.lookedUp(in: scalar.type)) }
+    }
+    if configuration.recordSchema != nil { names.insert("RecordSchema") }
+    return names
   }
 
   /// The model; check ``problems`` afterwards.
@@ -89,7 +105,9 @@ struct ModelBuilder {
     }
     for type in schema.types.sorted(by: { $0.name < $1.name }) where type.kind == .enum || type.kind == .inputObject {
       let wanted = names.type(type.name)
-      typeNames[type.name] = scope.take(wanted, suffix: type.kind == .enum ? "Enum" : "Input")
+      let name = scope.take(wanted, suffix: type.kind == .enum ? "Enum" : "Input")
+      typeNames[type.name] = name
+      if type.kind == .enum { hiddenNames.insert(name) }
     }
     for fragment in fragments.sorted(by: { $0.name.text < $1.name.text }) {
       fragmentNames[fragment.name.text] = scope.take(names.type(fragment.name.text), suffix: "Fragment")
@@ -112,6 +130,8 @@ struct ModelBuilder {
     let selections = Selections(of: operation, documents.fragments)
     let hasParts = selections.all.contains { $0.delivery.map { !$0.isOff } ?? false }
     let typeName = names.type(name)
+    // The name of the session's own property.
+    var function = NameScope(["sessionHandler"])
     modules = []
     let variables = variables(of: operation)
     let data = object(
@@ -121,7 +141,7 @@ struct ModelBuilder {
       OperationModel(
         syntax: operation, name: name,
         delivery: operation.kind == .subscription ? .live : hasParts ? .inParts : .once,
-        session: typeName + "Session", function: names.lowercasedFirst(name), variables: variables,
+        session: typeName + "Session", function: function.take(names.lowercasedFirst(name)), variables: variables,
         data: data, fragments: fragments, documentation: operation.description?.value,
         modules: modules))
   }
@@ -160,7 +180,7 @@ struct ModelBuilder {
     {
       return .fragment(fragmentName(group.fragment.name.text))
     }
-    var members = NameScope(memberNames)
+    var members = NameScope(memberNames(beside: selected))
     // Fields have their names before what is named here.
     var properties: [Int: String] = [:]
     for (index, entry) in selected.entries.enumerated() {
@@ -212,8 +232,17 @@ struct ModelBuilder {
   }
 
   /// The names of members that the generated code needs itself.
-  private var memberNames: Set<String> {
-    Set((configuration.equality == .hashable ? ["hashValue"] : []) + (configuration.isEncodable ? ["received"] : []))
+  private func memberNames(beside selected: SelectionCollector) -> Set<String> {
+    let needsTypeSets = selected.entries.contains { entry in
+      switch entry {
+      case .narrowed: true
+      case .spread(let group): group.isNarrowed
+      default: false
+      }
+    }
+    return Set(
+      (configuration.equality == .hashable ? ["hashValue"] : []) + (configuration.isEncodable ? ["received"] : [])
+        + (needsTypeSets ? ["PossibleTypes"] : []))
   }
 
   /// An object whose struct, if it is its own, is inside of another.
@@ -367,14 +396,16 @@ struct ModelBuilder {
     _ kinds: [(type: NamedType, items: [SelectionCollector.Item])], named name: String, _ hidden: Set<String>
   ) -> KindModel {
     var cases = NameScope()
-    var types = NameScope(hidden)
+    let caseNames = kinds.map { cases.take(names.lowercasedFirst($0.type.name)) }
+    // A type may have a name without letters, which is that of its case, too.
+    var types = NameScope(hidden.union(caseNames))
     var result: [KindModel.Case] = []
-    for (type, items) in kinds {
+    for ((type, items), caseName) in zip(kinds, caseNames) {
       var holder = StructModel(name: name, documentation: nil)
       let object = nested(
         items, on: type, named: type.name, type.documentation, in: &holder, &types, hidden)
       result.append(
-        KindModel.Case(name: cases.take(names.lowercasedFirst(type.name)), type: type.name, payload: object))
+        KindModel.Case(name: caseName, type: type.name, payload: object))
     }
     return KindModel(name: name, cases: result, other: cases.take("other", suffix: "Type"))
   }

@@ -94,7 +94,7 @@ struct SwiftEmitter {
 
   private func parameter(_ member: InputModel.Member, hasDefault: Bool = true) -> String {
     let value = hasDefault ? member.defaultValue.map { " = \($0)" } ?? "" : ""
-    return "\(SwiftNames.label(member.name)): \(member.type)\(value)"
+    return "\(SwiftNames.parameter(member.name)): \(member.type)\(value)"
   }
 
   private func sessionType(_ operation: OperationModel, _ writer: inout SwiftWriter) {
@@ -254,7 +254,7 @@ struct SwiftEmitter {
       }
       let parameters = model.properties.map { property in
         let value = property.defaultValue.map { " = \($0)" } ?? ""
-        return "\(SwiftNames.label(property.name)): \(property.type)\(value)"
+        return "\(SwiftNames.parameter(property.name)): \(property.type)\(value)"
       }
       writer.list("\(access)init", parameters + (isReceived ? ["received: ReceivedJSON = .none"] : []), " {")
       writer.indented { writer in

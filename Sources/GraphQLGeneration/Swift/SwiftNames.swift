@@ -116,8 +116,17 @@ struct SwiftNames: Sendable {
   /// A name as it stands in code.
   static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
-  /// A name as it stands before a colon, as the label of an argument or a parameter.
-  static func label(_ name: String) -> String { ["inout", "let", "var"].contains(name) ? "`\(name)`" : name }
+  /// A name as it stands before the colon of a parameter.
+  static func parameter(_ name: String) -> String { ["inout", "let", "var"].contains(name) ? "`\(name)`" : name }
+
+  /// A name as it stands before the colon of an argument.
+  static func label(_ name: String) -> String { name == "inout" ? "`inout`" : name }
+
+  /// The names that are looked up for a type that the configuration names: of `[Foundation.Date]`, `Foundation`.
+  static func lookedUp(in type: String) -> [String] {
+    let names = type.split { !$0.isPartOfName && $0 != "." }
+    return names.compactMap { $0.split(separator: ".").first.map(String.init) }
+  }
 
   /// Words that are no names of members, not even in backticks, or not everywhere.
   private static let unusable: Set = ["self", "Self", "Type", "Protocol", "init", "Any", "_"]
@@ -130,6 +139,9 @@ struct SwiftNames: Sendable {
     "protocol", "public", "repeat", "rethrows", "return", "static", "struct", "subscript", "super", "switch",
     "throw", "throws", "true", "try", "typealias", "var", "where", "while",
   ]
+
+  /// The types that sessions have in them. In a session they hide what the module has of their names.
+  static let typesOfSessions: Set = ["Response", "ResponseData", "Session", "Variables"]
 
   /// The types that generated code names without their modules: a type of another meaning may not hide them.
   static let typesInUse: Set = [

@@ -591,6 +591,135 @@ extension FragmentNamedTypeSession {
   }
 }
 
+/// Runs the query `oddVariables`, from any source.
+package protocol OddVariablesSessionType: Sendable {
+  /// A cold stream of one complete response; each subscriber makes a new request.
+  func oddVariables(
+    variables_: GraphQLNullable<ResponseEnum>,
+    sessionHandler_: GraphQLNullable<SessionEnum>,
+    session: GraphQLNullable<DateInput>
+  ) -> Observable<OddVariablesSession.ResponseData>
+}
+
+/// Runs the query `oddVariables` on a GraphQL server.
+package struct OddVariablesSession: OddVariablesSessionType {
+  /// What the server sends.
+  package typealias Response = GraphQLResponse<ResponseData>
+
+  private let sessionHandler: @Sendable (Session) -> Observable<Response>
+
+  /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
+  package init(sessionHandler: @escaping @Sendable (Session) -> Observable<Response>) {
+    self.sessionHandler = sessionHandler
+  }
+
+  /// Sends requests through a client.
+  package init(client: APIClient) {
+    self.init { $0.post(on: client) }
+  }
+
+  /// A cold stream of one complete response; each subscriber makes a new request. Any GraphQL error fails it.
+  package func oddVariables(
+    variables_: GraphQLNullable<ResponseEnum> = .absent,
+    sessionHandler_: GraphQLNullable<SessionEnum> = .absent,
+    session: GraphQLNullable<DateInput> = .absent
+  ) -> Observable<ResponseData> {
+    .deferred {
+      let session = Session(variables_: variables_, sessionHandler_: sessionHandler_, session: session)
+      return sessionHandler(session).map { try session.data(of: $0) }
+    }
+  }
+}
+
+extension OddVariablesSession {
+  /// The request.
+  package struct Session: GraphQLSession {
+    /// The type of `data`.
+    package typealias ResponseData = OddVariablesSession.ResponseData
+
+    /// The variables of the operation.
+    package struct Variables: JSONInputObject, Equatable, Sendable {
+      package var variables_: GraphQLNullable<ResponseEnum>
+      package var sessionHandler_: GraphQLNullable<SessionEnum>
+      package var session: GraphQLNullable<DateInput>
+
+      package init(
+        variables_: GraphQLNullable<ResponseEnum> = .absent,
+        sessionHandler_: GraphQLNullable<SessionEnum> = .absent,
+        session: GraphQLNullable<DateInput> = .absent
+      ) {
+        self.variables_ = variables_
+        self.sessionHandler_ = sessionHandler_
+        self.session = session
+      }
+
+      package func encode(to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("variables", variables_)
+        json.member("sessionHandler", sessionHandler_)
+        json.member("session", session)
+        json.endObject()
+      }
+    }
+
+    /// The document.
+    package static let query: GraphQLDocument =
+      """
+      query oddVariables($variables: Response, $sessionHandler: Session, $session: Date) {
+        odd(response: $variables, session: $sessionHandler, at: $session) { response session }
+      }
+      """
+
+    /// The variables of this request.
+    package let variables: Variables
+
+    /// How to treat errors beside data.
+    package let errorPolicy: GraphQLErrorPolicy
+
+    /// Makes a request.
+    package init(
+      variables_: GraphQLNullable<ResponseEnum> = .absent,
+      sessionHandler_: GraphQLNullable<SessionEnum> = .absent,
+      session: GraphQLNullable<DateInput> = .absent,
+      errorPolicy: GraphQLErrorPolicy = .none
+    ) {
+      variables = Variables(variables_: variables_, sessionHandler_: sessionHandler_, session: session)
+      self.errorPolicy = errorPolicy
+    }
+  }
+
+  /// The `data` of the response.
+  package struct ResponseData: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
+    package let odd: Odd
+
+    /// What it was read from, if it was read.
+    package let received: ReceivedJSON
+
+    package init(odd: Odd, received: ReceivedJSON = .none) {
+      self.odd = odd
+      self.received = received
+    }
+
+    package init(selecting json: inout JSONReader) throws(JSONError) {
+      try self.init(odd: json.value("odd"), received: json.received())
+    }
+
+    package struct Odd: JSONSelection, Equatable, Sendable {
+      package let response: GraphQLEnum<ResponseEnum>?
+      package let session: GraphQLEnum<SessionEnum>?
+
+      package init(response: GraphQLEnum<ResponseEnum>? = nil, session: GraphQLEnum<SessionEnum>? = nil) {
+        self.response = response
+        self.session = session
+      }
+
+      package init(selecting json: inout JSONReader) throws(JSONError) {
+        try self.init(response: json.optionalValue("response"), session: json.optionalValue("session"))
+      }
+    }
+  }
+}
+
 package struct TypeFragment: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
   /// The text of the fragment, without the fragments that it uses.
   package static let document: GraphQLDocument =

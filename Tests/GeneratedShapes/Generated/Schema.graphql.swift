@@ -43,6 +43,11 @@ package enum OddValue: String, CaseIterable, Encodable, JSONEncodable, Sendable 
   case none
 }
 
+package enum ResponseEnum: String, CaseIterable, Encodable, JSONEncodable, Sendable {
+  case yes = "YES"
+  case no = "NO"
+}
+
 package enum Role: String, CaseIterable, Encodable, JSONEncodable, Sendable {
   @available(*, deprecated, message: "Use MEMBER")
   case guest = "GUEST"
@@ -57,6 +62,16 @@ package enum SearchKind: String, CaseIterable, Encodable, JSONEncodable, Sendabl
   case user = "USER"
   case repository = "REPOSITORY"
   case issue = "ISSUE"
+}
+
+package enum SessionEnum: String, CaseIterable, Encodable, JSONEncodable, Sendable {
+  case allCases_ = "ALL_CASES"
+  case `open` = "OPEN"
+  @available(*, deprecated, message: "No longer supported")
+  case shut = "SHUT"
+
+  /// The values that are not deprecated.
+  package static var allCases: [SessionEnum] { [.allCases_, .`open`] }
 }
 
 package struct AddCommentInput: JSONInputObject, Equatable, Sendable {
@@ -109,6 +124,20 @@ package struct AttachmentInput: Encodable, Sendable {
     try container.encode(file, forKey: .file)
     try container.encode(_next.wrappedValue, forKey: .next)
     try container.encodeIfPresent(size, forKey: .size)
+  }
+}
+
+package struct DateInput: JSONInputObject, Equatable, Sendable {
+  package var at: GraphQLNullable<Date>
+
+  package init(at: GraphQLNullable<Date> = .absent) {
+    self.at = at
+  }
+
+  package func encode(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("at", at)
+    json.endObject()
   }
 }
 
