@@ -197,7 +197,6 @@ extension RecordCache {
   package mutating func insert(_ type: String, key parts: [String]) -> RecordID {
     let type = self.type(named: type)
     let number = Self.key(parts).withUnsafeBufferPointer { findOrInsert(type, $0) }
-    collection?.retain(number)
     return RecordID(number: number)
   }
 
@@ -251,10 +250,14 @@ extension RecordCache {
     }
   }
 
-  /// The entity of a type with a key, which is made if there is none.
+  /// The entity of a type with a key, which is made if there is none. A collection in progress keeps it: it may be
+  /// pointed to from now on.
   mutating func findOrInsert(_ type: UInt32, _ key: UnsafeBufferPointer<UInt8>) -> UInt32 {
     let (found, place, hash) = find(type, key)
-    if let found { return found }
+    if let found {
+      collection?.retain(found)
+      return found
+    }
     let entity = Entity(
       type: type, keyStart: UInt32(truncatingIfNeeded: keys.count), keyCount: UInt32(truncatingIfNeeded: key.count),
       hash: hash)

@@ -97,6 +97,43 @@ struct RecordCollectionTests {
     #expect(try test.text(lists) == json)
   }
 
+  private func user(_ id: String) -> String { #"{"__typename":"User","id":"\#(id)","name":"number \#(id)"}"# }
+
+  @Test(arguments: [
+    ("{ me { name } }", #"{"me":USER}"#), ("{ users { name } }", #"{"users":[USER]}"#),
+    ("{ box { me { name } } }", #"{"box":{"__typename":"Box","id":null,"me":USER}}"#),
+  ])
+  func `a reference that another process writes during a collection never shows another entity`(
+    document: String, json: String
+  ) throws {
+    for layer in [nil, 1] as [UInt64?] {
+      var other = TestCache()
+      try other.write(document, json.replacing("USER", with: user("7")))
+      let root = try #require(other.cache.root("Query"))
+      let name = try #require(document.split(separator: " ").dropFirst().first)
+      let field = try #require(other.cache.fieldNumber(String(name)))
+      var bytes: [UInt8] = []
+      other.cache.encode([other.cache.change(root, field)], into: &bytes)
+
+      var test = TestCache()
+      try test.write("{ count }", #"{"count":1}"#)
+      for id in ["7", "8"] { try test.write(document, json.replacing("USER", with: user(id))) }
+      if let layer { test.cache.addLayer(layer) }
+      let kept = try test.read("{ count }")
+      test.cache.beginCollection(retaining: [kept.dependencies])
+      // The first pass.
+      for _ in 0..<test.cache.entityCount { _ = test.cache.continueCollection(entities: 1) }
+      var (notes, receipt) = (RecordNotes(), RecordReceipt(layer: layer, now: StoreTime(microseconds: 0)))
+      try test.cache.receive(bytes[...], &notes, &receipt)
+      while test.cache.continueCollection(entities: 1) {}
+      try test.write("{ x { name } }", #"{"x":USER}"#.replacing("USER", with: user("9")))
+      let text = try test.text(document)
+      #expect(text.hasPrefix("missing \(name)"), "\(text)")
+      try test.write("{ x { name } }", #"{"x":USER}"#.replacing("USER", with: user("7")))
+      #expect(try test.text(document) == json.replacing("USER", with: user("7")))
+    }
+  }
+
   @Test("a response of which little is left does not stay in memory")
   func compaction() throws {
     var test = TestCache()
