@@ -9,11 +9,12 @@ struct UnfinishedSignOuts<Generation: Equatable & Sendable>: Sendable {
     let next: Generation
   }
 
-  private let table = Locked<[String: [SignOut]]>([:])
+  private let table = Locked<[ExactText: [SignOut]]>([:])
 
-  func all(of path: String) -> [SignOut] { table.withLock { $0[path] ?? [] } }
+  func all(of path: String) -> [SignOut] { table.withLock { $0[ExactText(path)] ?? [] } }
 
   func begin(_ signOut: SignOut, of path: String) {
+    let path = ExactText(path)
     table.withLock { table in
       // In one step, if this is another attempt: who opens the folder meanwhile finds it.
       table[path] = (table[path] ?? []).filter { $0.next != signOut.next } + [signOut]
@@ -21,6 +22,7 @@ struct UnfinishedSignOuts<Generation: Equatable & Sendable>: Sendable {
   }
 
   func end(_ next: Generation, of path: String) {
+    let path = ExactText(path)
     table.withLock { table in
       table[path]?.removeAll { $0.next == next }
       if table[path]?.isEmpty == true { table[path] = nil }

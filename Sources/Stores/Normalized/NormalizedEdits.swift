@@ -116,7 +116,7 @@ public final class NormalizedEdits: Sendable {
       let before = try store.json(of: value)
       try body(&value)
       let after = try store.json(of: value)
-      if after == before { return true }
+      if after.isExactly(before) { return true }
       let json = try ResponseCompletion(plan).bytes(after, before: before, in: read.read { try JSONValue(json: $0) })
       var isCurrent = true
       try write { records, change throws(RecordError) in

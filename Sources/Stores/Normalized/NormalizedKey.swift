@@ -14,7 +14,7 @@ struct NormalizedKey: Hashable, Sendable {
   private let entity: EntityID?
   private let hash: Int
 
-  /// The values of variables, compared by their own `==` if they have one, else as JSON.
+  /// The values of variables, compared by their own `==` if a user's type has one, else by the text of what is sent.
   ///
   /// Unchecked, since a conditional cast cannot ask for `Sendable`: what is kept is a copy of variables that are.
   private struct Variables: @unchecked Sendable {
@@ -28,8 +28,14 @@ struct NormalizedKey: Hashable, Sendable {
     }
 
     /// - Parameter json: What they are sent as.
-    init(_ variables: some Sendable, json: () throws -> [String: JSONValue]) rethrows {
-      value = try variables as? any Hashable ?? JSONValue.object(json())
+    init<Value: Sendable>(_ variables: Value, json: () throws -> [String: JSONValue]) rethrows {
+      // The `==` of these takes canonically equivalent strings for equal.
+      let isOwn = Value.self != [String: JSONValue].self && Value.self != JSONValue.self
+      if isOwn, let own = variables as? any Hashable {
+        value = own
+      } else {
+        value = ExactText(RecordVariables.text(of: .object(try json())))
+      }
     }
   }
 
@@ -72,8 +78,13 @@ struct NormalizedKey: Hashable, Sendable {
   private struct NoVariables: Hashable, Sendable {}
 
   @usableFromInline static func == (left: NormalizedKey, right: NormalizedKey) -> Bool {
-    left.hash == right.hash && left.identity == right.identity && left.name == right.name
+    left.hash == right.hash && left.identity == right.identity && left.hasName(of: right)
       && left.entity == right.entity && left.variables.isEqual(to: right.variables)
+  }
+
+  /// The name of an operation is ASCII; the text of a fragment may be any.
+  private func hasName(of other: NormalizedKey) -> Bool {
+    entity == nil ? name == other.name : name.hasBytes(of: other.name)
   }
 
   @usableFromInline func hash(into hasher: inout Hasher) { hasher.combine(hash) }
@@ -128,7 +139,8 @@ final class ReadLease: Sendable {
   deinit { ended.withLock { $0.append(id) } }
 }
 
-/// An object of the server that is kept once: its type, and its key.
+/// An object of the server that is kept once: its type, and its key. Texts are compared by their bytes, as the server does
+/// it, not by canonical equivalence, as `String` does.
 public struct EntityID: Hashable, Sendable {
   /// The name of its type: that of an object type, not of an interface.
   public let type: String
@@ -141,6 +153,19 @@ public struct EntityID: Hashable, Sendable {
 
   /// Names an entity by its id.
   public init(_ type: String, id: String) { self.init(type, key: [id]) }
+
+  /// Whether the types and keys have the same bytes.
+  public static func == (left: EntityID, right: EntityID) -> Bool {
+    left.type.hasBytes(of: right.type) && left.key.count == right.key.count
+      && zip(left.key, right.key).allSatisfy { $0.hasBytes(of: $1) }
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    type.hashBytes(into: &hasher)
+    hasher.combine(key.count)
+    for part in key { part.hashBytes(into: &hasher) }
+  }
 }
 
 extension EntityID: CustomStringConvertible {

@@ -25,7 +25,7 @@ struct NormalizedRecords: Sendable {
   /// An entity whose fields were removed, or one of them.
   private struct Removal: Hashable {
     let entity: EntityID
-    let field: String?
+    let field: ExactText?
   }
 
   typealias Reading = RecordReads.Reading
@@ -290,7 +290,7 @@ struct NormalizedRecords: Sendable {
     cache.overruled = []
     guard isInProgress(change) else { return [] }
     if inProgress.contains(where: { $0 < change.number }) {
-      removals[Removal(entity: entity, field: field)] = change.number
+      removals[Removal(entity: entity, field: field.map(ExactText.init))] = change.number
       lastRemoval = max(lastRemoval, change.number)
     }
     // A journal may have of it what memory has not.
@@ -314,7 +314,7 @@ struct NormalizedRecords: Sendable {
     for (removal, number) in removals where number > change.number {
       guard let record = cache.entity(removal.entity.type, key: removal.entity.key) else { continue }
       cache.addLayer(number)
-      changes += cache.hide(record, field: removal.field, of: level, in: number)
+      changes += cache.hide(record, field: removal.field?.text, of: level, in: number)
     }
     return changes
   }

@@ -18,6 +18,10 @@ public import SystemBase
 /// `__typename` and the key fields that ``RecordSchema`` knows are added to their documents, and their types do not see
 /// them. An object with a key is kept once; one without is a part of what it is in.
 ///
+/// Operations whose variables are `Hashable` are told apart by their `==`; others, byte by byte, by what is sent. The `==`
+/// that Swift makes takes strings for equal that are canonically equivalent, such as "é" of one scalar and of two: where
+/// a server has both, write one that compares them by `utf8`, or leave `Hashable` out. All else is told apart by bytes.
+///
 /// The `==` and `hash` of a session's variables, and the `deinit` of objects in a session, must not call the store: they
 /// run under its lock.
 ///
@@ -153,7 +157,7 @@ public final class NormalizedStore: Sendable {
 
   private struct DocumentKey: Hashable, Sendable {
     let identity: ObjectIdentifier
-    let name: String
+    let name: ExactText
   }
 
   /// What is made once of a session's document.
@@ -164,7 +168,7 @@ public final class NormalizedStore: Sendable {
 
   /// A session's document with what is added to it, and its plan.
   func document(of key: NormalizedKey) throws -> Document {
-    let name = DocumentKey(identity: key.source.identity, name: key.name)
+    let name = DocumentKey(identity: key.source.identity, name: ExactText(key.name))
     if let known = documents.withLock({ $0[name] }) { return known }
     do {
       let syntax = try key.source.document(by: schema)

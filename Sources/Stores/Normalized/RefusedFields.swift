@@ -5,8 +5,8 @@ import SystemBase
 struct RefusedFields: Sendable {
   /// Names, since numbers are used again for others.
   private struct Name: Hashable, Sendable {
-    let type: String
-    let field: String
+    let type: ExactText
+    let field: ExactText
   }
 
   private var names = LRUCache<Name, Bool>(countLimit: 1 << 12, costLimit: 1 << 20)
@@ -14,7 +14,7 @@ struct RefusedFields: Sendable {
   /// Keeps those of some fields that are missing.
   mutating func note(_ fields: [RecordChange], in cache: RecordCache) {
     for field in fields where isMissing(field, in: cache) {
-      if let name = name(of: field, in: cache) { _ = names.write(true, for: name, cost: name.field.utf8.count) }
+      if let name = name(of: field, in: cache) { _ = names.write(true, for: name, cost: name.field.text.utf8.count) }
     }
   }
 
@@ -29,7 +29,7 @@ struct RefusedFields: Sendable {
   /// All of them.
   func fields(in cache: RecordCache) -> [RecordChange] {
     names.keys.compactMap { name in
-      guard let root = cache.root(name.type), let field = cache.fieldNumber(name.field) else { return nil }
+      guard let root = cache.root(name.type.text), let field = cache.fieldNumber(name.field.text) else { return nil }
       return cache.change(root, field)
     }
   }
@@ -41,6 +41,6 @@ struct RefusedFields: Sendable {
   private func name(of field: RecordChange, in cache: RecordCache) -> Name? {
     let entity = RecordID(number: field.entity)
     guard let type = cache.typeName(of: entity), cache.root(type) == entity else { return nil }
-    return Name(type: type, field: cache.fieldKeys[Int(field.field)])
+    return Name(type: ExactText(type), field: ExactText(cache.fieldKeys[Int(field.field)]))
   }
 }

@@ -55,7 +55,11 @@ struct ResponseCompletion {
     }
     let key = keys(of: ownType, groups)
     let isEntity = sets == [0] || key.map { $0.allSatisfy { (data[$0] ?? read?[$0]) != nil } } ?? false
-    let isOther = key.map { $0.contains { data[$0] != nil && before?[$0] != nil && data[$0] != before?[$0] } } ?? false
+    let isOther =
+      key?.contains { name in
+        guard let value = data[name], let old = before?[name] else { return false }
+        return !value.isExactly(old)
+      } ?? false
     let (before, read) = isOther ? (nil, nil) : (before, read)
     for group in groups where group.key != typename {
       let isKey = key?.contains(group.key) ?? false
@@ -69,7 +73,7 @@ struct ResponseCompletion {
         continue
       }
       // What was not changed is not written: the response to a request in flight may have it newer.
-      if isEntity, !isKey, value == before?[group.key] {
+      if isEntity, !isKey, let old = before?[group.key], value.isExactly(old) {
         members[group.key] = nil
         continue
       }
@@ -90,7 +94,7 @@ struct ResponseCompletion {
     let types = Set((read ?? []).compactMap { element in typename.flatMap { element.members?[$0]?.stringValue } })
     let usual = types.count == 1 ? types.first : type
     let known = types.union(usual.map { [$0] } ?? [])
-    var places: [JSONValue: Int] = [:]
+    var places: [Identity: Int] = [:]
     for (place, element) in (before ?? []).enumerated().reversed() {
       places[identity(of: element, groups, known)] = place
     }
@@ -101,7 +105,7 @@ struct ResponseCompletion {
       // Without a key, an element that was changed is the one that was at its place, unless that is still there.
       let old = before.flatMap { index < $0.count ? $0[index] : nil }
       let isInPlace =
-        identities[index] == element && old.map { !kept.contains(identity(of: $0, groups, known)) } ?? false
+        identities[index].isWhole && old.map { !kept.contains(identity(of: $0, groups, known)) } ?? false
       let place = places[identities[index]] ?? (isInPlace ? index : nil)
       elements.append(
         try completed(
@@ -112,17 +116,32 @@ struct ResponseCompletion {
   }
 
   /// What tells an element of a list from the others: its key, or itself if it has none.
-  private func identity(of element: JSONValue, _ groups: [Selections.Group], _ types: Set<String>) -> JSONValue {
-    guard let members = element.members else { return element }
+  private struct Identity: Hashable {
+    let text: ExactText
+    /// Whether the element is nothing else.
+    let isWhole: Bool
+  }
+
+  private func identity(of element: JSONValue, _ groups: [Selections.Group], _ types: Set<String>) -> Identity {
+    let key = key(of: element, groups, types)
+    let isWhole = key.map { $0.count == element.members?.count } ?? true
+    return Identity(text: ExactText(RecordVariables.text(of: key.map { .object($0) } ?? element)), isWhole: isWhole)
+  }
+
+  /// The members of an element that are its key; `nil` if it has none.
+  private func key(
+    of element: JSONValue, _ groups: [Selections.Group], _ types: Set<String>
+  ) -> [String: JSONValue]? {
+    guard let members = element.members else { return nil }
     let keys = types.isEmpty ? [self.keys(of: nil, groups)] : types.sorted().map { self.keys(of: $0, groups) }
-    var identity: [String: JSONValue] = [:]
-    for key in keys {
-      for name in key ?? [] {
-        guard let value = members[name] else { return element }
-        identity[name] = value
+    var key: [String: JSONValue] = [:]
+    for names in keys {
+      for name in names ?? [] {
+        guard let value = members[name] else { return nil }
+        key[name] = value
       }
     }
-    return identity.isEmpty ? element : .object(identity)
+    return key.isEmpty ? nil : key
   }
 
   /// The names in the response of a type's key; `nil` if they are not all selected, or if it has none.
@@ -141,6 +160,22 @@ struct ResponseCompletion {
 }
 
 extension JSONValue {
+  /// Whether both are the same with the bytes of all strings: `==` takes canonically equivalent ones for equal.
+  func isExactly(_ other: JSONValue) -> Bool {
+    switch (self, other) {
+    case (.string(let own), .string(let text)): own.hasBytes(of: text)
+    case (.array(let own), .array(let elements)):
+      own.count == elements.count && zip(own, elements).allSatisfy { $0.isExactly($1) }
+    case (.object(let own), .object(let members)):
+      own.count == members.count
+        && own.allSatisfy { name, value in
+          members.index(forKey: name).map { members[$0].key.hasBytes(of: name) && value.isExactly(members[$0].value) }
+            ?? false
+        }
+    default: self == other
+    }
+  }
+
   fileprivate var members: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
 
   fileprivate var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }

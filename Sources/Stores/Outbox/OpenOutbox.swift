@@ -11,17 +11,17 @@ final class OpenOutbox: Sendable {
   }
 
   private struct State {
-    var places: [String: Place] = [:]
+    var places: [ExactText: Place] = [:]
     var lastNumber: UInt64 = 0
   }
 
   private static let state = Locked(State())
 
-  private let path: String
+  private let path: ExactText
   private let number: UInt64
 
   init(at path: String) throws(OutboxError) {
-    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let path = ExactText(URL(fileURLWithPath: path).resolvingSymlinksInPath().path)
     let (number, owner) = Self.state.withLock { state -> (UInt64?, (any AnyObject & Sendable)?) in
       let place = state.places[path]
       let owner = place?.owner

@@ -13,7 +13,7 @@ enum PageField {
     " passedBackward",
   ]
   static let numbers = Dictionary(
-    uniqueKeysWithValues: names.enumerated().map { ($1, UInt32(truncatingIfNeeded: $0 + 1)) })
+    uniqueKeysWithValues: names.enumerated().map { (ExactText($1), UInt32(truncatingIfNeeded: $0 + 1)) })
 
   static let edges: UInt32 = 1
   static let nodes: UInt32 = 2

@@ -1,5 +1,6 @@
 package import GraphQLLanguage
 package import StrictJSON
+import SystemBase
 
 /// Why a cache cannot take or give a response. Nothing is changed then.
 package enum RecordError: Error, Hashable, Sendable {
@@ -256,7 +257,8 @@ package struct PreparedPlan: Sendable {
       let known = Dictionary(uniqueKeysWithValues: groups)
       groups = plan.selections.collect(sets) { applies($0, supposed: true) }.compactMap { group in
         let first = known[group.key]?.first ?? group.fields[0]
-        let same = group.fields.filter { variables.key(of: $0.syntax) == variables.key(of: first.syntax) }
+        let key = variables.key(of: first.syntax)
+        let same = group.fields.filter { variables.key(of: $0.syntax).hasBytes(of: key) }
         // Fields of fragments that exclude each other may share a name: then none of them is known to be meant.
         return known[group.key] != nil || same.count == group.fields.count ? (group.key, same) : nil
       }

@@ -57,9 +57,9 @@ package struct RecordCache: Sendable {
 
   // Names. Type 0 is that of an object whose type is not known, field 0 is `__typename`.
   private(set) var typeNames: [String] = [""]
-  private var typeNumbers: [String: UInt32] = [:]
+  private var typeNumbers: [ExactText: UInt32] = [:]
   private(set) var fieldKeys = ["__typename"] + PageField.names
-  private var fieldNumbers = ["__typename": 0].merging(PageField.numbers) { known, _ in known }
+  private var fieldNumbers = [ExactText("__typename"): 0].merging(PageField.numbers) { known, _ in known }
   private var freeFields: [UInt32] = []
   private(set) var layouts: [Layout] = [Layout()]
 
@@ -116,20 +116,20 @@ package struct RecordCache: Sendable {
 
 extension RecordCache {
   mutating func type(named name: String) -> UInt32 {
-    if let number = typeNumbers[name] { return number }
+    if let number = typeNumbers[ExactText(name)] { return number }
     // No schema has as many; a server that makes them up must not fill the memory.
     if name.isEmpty || typeNames.count >= 1 << 16 { return 0 }
     let number = UInt32(truncatingIfNeeded: typeNames.count)
     typeNames.append(name)
     layouts.append(Layout())
-    typeNumbers[name] = number
+    typeNumbers[ExactText(name)] = number
     return number
   }
 
   /// The number of a field's key; `nil` if there are too many already.
   mutating func field(_ key: String) -> UInt32? {
     let number: UInt32
-    if let known = fieldNumbers[key] {
+    if let known = fieldNumber(key) {
       number = known
     } else if let free = freeFields.popLast() {
       number = free
@@ -139,7 +139,7 @@ extension RecordCache {
       number = UInt32(truncatingIfNeeded: fieldKeys.count)
       fieldKeys.append(key)
     }
-    fieldNumbers[key] = number
+    fieldNumbers[ExactText(key)] = number
     collection?.use(number)
     return number
   }
@@ -148,7 +148,7 @@ extension RecordCache {
   /// are no longer good then, which they find out by the identity.
   mutating func forgetUnusedFields(_ collection: RecordCollection) {
     var forgotten: Set<UInt32> = []
-    for (key, number) in fieldNumbers where key.utf8.last == UInt8(ascii: ")") && !collection.isUsed(number) {
+    for (key, number) in fieldNumbers where hasArguments(number) && !collection.isUsed(number) {
       fieldNumbers[key] = nil
       fieldKeys[Int(number)] = ""
       freeFields.append(number)
@@ -160,13 +160,16 @@ extension RecordCache {
   }
 
   /// The number of a field's key, if it has been met.
-  package func fieldNumber(_ key: String) -> UInt32? { fieldNumbers[key] }
+  package func fieldNumber(_ key: String) -> UInt32? { fieldNumbers[ExactText(key)] }
+
+  /// Whether a field has arguments.
+  func hasArguments(_ field: UInt32) -> Bool { fieldKeys[Int(field)].utf8.last == UInt8(ascii: ")") }
 
   /// The place of a field in the entities of a type; -1 for one with arguments, which are kept apart: there may be any
   /// number of these.
   mutating func place(of field: UInt32, in type: UInt32) -> Int32 {
     if let place = layouts[Int(type)].places[field] { return place }
-    if fieldKeys[Int(field)].utf8.last == UInt8(ascii: ")") { return -1 }
+    if hasArguments(field) { return -1 }
     let place = Int32(truncatingIfNeeded: layouts[Int(type)].fields.count)
     layouts[Int(type)].fields.append(field)
     layouts[Int(type)].places[field] = place
@@ -188,7 +191,7 @@ extension RecordCache {
 extension RecordCache {
   /// The entity of a type with a key, if there is one. The parts of a key are those of the type's key fields, in order.
   package func entity(_ type: String, key parts: [String]) -> RecordID? {
-    guard let number = typeNumbers[type] else { return nil }
+    guard let number = typeNumbers[ExactText(type)] else { return nil }
     let key = Self.key(parts)
     return key.withUnsafeBufferPointer { find(number, $0).entity.map { RecordID(number: $0) } }
   }

@@ -9,7 +9,9 @@ struct StorageIdentity: Hashable, Sendable {
   private static let known = Locked<[StorageIdentity: Known]>([:])
 
   let type: ObjectIdentifier
-  let path: String
+  private let path: ExactText
+
+  init(type: ObjectIdentifier, path: String) { (self.type, self.path) = (type, ExactText(path)) }
 
   /// The storage that is known by this identity, unless it is the one that has ended; else the one that is made.
   func storage(

@@ -1,3 +1,5 @@
+import SystemBase
+
 /// What a read passes to a store's ``Fetcher`` beside the key: the user's token, a deadline, a trace.
 ///
 ///     let users = Store<String, User>(.ofStream { id, context in
@@ -31,7 +33,8 @@ public struct ReadContext: Sendable {
   /// Makes a context without values.
   /// - Parameter identity: Whom a response may be shared with: reads of a key join a request only if its identity
   ///   equals theirs. What it carries besides does not matter: a request that is joined has the context of the read
-  ///   that began it. The `==` of the identity must not call the store: it runs under its lock.
+  ///   that began it. Strings are compared by their bytes, other types by their `==`, which must not call the store: it
+  ///   runs under its lock.
   public init(identity: some Hashable & Sendable) {
     storage = Storage(identity, [:])
   }
@@ -53,8 +56,13 @@ public struct ReadContext: Sendable {
     if storage === other.storage { return true }
     return switch (identity, other.identity) {
     case (nil, nil): true
-    case (let own?, let other?): AnyHashable(own) == AnyHashable(other)
+    case (let own?, let other?): Self.isEqual(own, other)
     default: false
     }
+  }
+
+  private static func isEqual(_ own: any Hashable & Sendable, _ other: any Hashable & Sendable) -> Bool {
+    if let own = own as? String, let other = other as? String { return own.hasBytes(of: other) }
+    return AnyHashable(own) == AnyHashable(other)
   }
 }

@@ -12,7 +12,9 @@ public import SystemBase
 /// Put into the key everything that a response depends on: an app's version, for example, if responses differ by it.
 /// Leave out everything else, or at least leave it out of the key's `==` and of the form in which the source of truth
 /// stores the key: keys that are equal must be equal in both. With JSON, not all are; see ``RecordCoder/json``. The
-/// `==`, `hash` and, if they are objects, `deinit` of keys must not call the store: they run under its lock.
+/// `==`, `hash` and, if they are objects, `deinit` of keys must not call the store: they run under its lock. The `==` of
+/// `String` takes canonically equivalent strings for one key, such as "é" of one scalar and of two: where a server has
+/// both, make the key a type of your own that compares them by `utf8`.
 ///
 /// Reads are served from memory, then from the source of truth, then from the network, as their policy says. Equal
 /// requests in flight are joined into one. All watchers of a key see its writes in the same order. One store serves one

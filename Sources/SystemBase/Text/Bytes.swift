@@ -25,6 +25,17 @@ extension String {
   }
 }
 
+/// A text as a dictionary's key, which is compared by its bytes.
+package struct ExactText: Hashable, Sendable {
+  package let text: String
+
+  package init(_ text: String) { self.text = text }
+
+  package static func == (left: ExactText, right: ExactText) -> Bool { left.text.hasBytes(of: right.text) }
+
+  package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
+}
+
 extension String? {
   /// Whether both texts have the same bytes, or there is none.
   package func hasBytes(of other: String?) -> Bool {

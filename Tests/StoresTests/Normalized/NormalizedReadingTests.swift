@@ -70,6 +70,28 @@ import Testing
     #expect(second.brief() == ["1 a OPEN network"])
   }
 
+  /// `GetIssue`, whose variables are compared as they are sent.
+  private struct GetIssueBySentID: GraphQLSession {
+    struct Variables: Encodable, Sendable { let id: String }
+    typealias ResponseData = GetIssue.ResponseData
+    static let query = GetIssue.query
+    let variables: Variables
+  }
+
+  @Test func `ids that only look alike are two requests, and two values`() throws {
+    let world = try NormalizedWorld()
+    let (one, other) = ("caf\u{E9}", "cafe\u{301}")
+    let first = Recorder(world.store.get(GetIssueBySentID(variables: .init(id: one))))
+    let second = Recorder(world.store.get(GetIssueBySentID(variables: .init(id: other))))
+    #expect(world.server.count == 2)
+    world.server[0].data(issue(one, "a"))
+    if world.server.count > 1 { world.server[1].data(issue(other, "b")) }
+    #expect(first.take().last?.value?.issue?.title == "a")
+    #expect(second.take().last?.value?.issue?.title == "b")
+    #expect(world.store.peek(GetIssueBySentID(variables: .init(id: one)))?.value?.issue?.title == "a")
+    #expect(world.store.peek(GetIssueBySentID(variables: .init(id: other)))?.value?.issue?.title == "b")
+  }
+
   @Test func `variables tell keys apart`() throws {
     let world = try NormalizedWorld()
     _ = Recorder(world.store.get(GetIssue("1")))

@@ -327,4 +327,20 @@ struct RecordWritingTests {
     #expect(test.cache.entity(name, id: "9") != nil)
     #expect(test.cache.entityCount == 3)
   }
+
+  @Test func `arguments that only look alike are two fields, also when records are read again`() throws {
+    var test = TestCache()
+    let document = "query Q($n: String!) { file(name: $n) }"
+    let (one, other) = (["n": JSONValue.string("\u{E9}")], ["n": JSONValue.string("e\u{301}")])
+    try test.write(document, #"{"file":1}"#, one)
+    try test.write(document, #"{"file":2}"#, other)
+    #expect(try test.text(document, one) == #"{"file":1}"#)
+    #expect(try test.text(document, other) == #"{"file":2}"#)
+    var bytes: [UInt8] = []
+    test.cache.encodeAll(into: &bytes)
+    var restored = TestCache()
+    _ = try restored.cache.decode(bytes[...])
+    #expect(try restored.text(document, one) == #"{"file":1}"#)
+    #expect(try restored.text(document, other) == #"{"file":2}"#)
+  }
 }
