@@ -488,9 +488,9 @@ struct NormalizedRecords: Sendable {
 
   // MARK: Collecting
 
-  /// Begins to drop what no kept value was read of.
+  /// Begins to drop what no kept value was read of, nor what closures make again.
   mutating func beginCollection() {
-    cache.beginCollection(retaining: [reads.dependencies()])
+    cache.beginCollection(retaining: [reads.dependencies(), rebases.dependencies])
   }
 
   /// Goes on with it; returns whether there is more to do.

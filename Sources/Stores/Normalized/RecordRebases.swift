@@ -7,6 +7,8 @@ struct RecordRebases: Sendable {
     /// Writes the response, and calls the closure.
     let run: @Sendable (NormalizedEdits) throws -> Void
     fileprivate var dependencies = RecordDependencies()
+    /// What it was made of before, while it is made again.
+    fileprivate var former = RecordDependencies()
     /// Whether it was made for the first time.
     fileprivate var isMade = false
     fileprivate var isRunning = false
@@ -24,6 +26,11 @@ struct RecordRebases: Sendable {
   func has(_ layer: UInt64) -> Bool { rebases[layer] != nil }
 
   func isRunning(_ layer: UInt64) -> Bool { rebases[layer]?.isRunning ?? false }
+
+  /// What they are made of, or were until they are made again: a collection must retain it.
+  var dependencies: RecordDependencies {
+    rebases.values.reduce(into: index.dependencies) { $0.formUnion($1.former) }
+  }
 
   mutating func keep(
     _ layer: UInt64, _ epoch: UInt64, isDue: Bool = false, _ run: @escaping @Sendable (NormalizedEdits) throws -> Void
@@ -83,6 +90,8 @@ struct RecordRebases: Sendable {
     guard let layer = next else { return nil }
     due.remove(layer)
     rebases[layer]?.isRunning = true
+    let former = rebases[layer]?.dependencies ?? RecordDependencies()
+    rebases[layer]?.former = former
     rebases[layer]?.dependencies = RecordDependencies()
     return rebases[layer]
   }
@@ -91,6 +100,7 @@ struct RecordRebases: Sendable {
   mutating func end(_ layer: UInt64) -> Bool {
     guard isRunning(layer) else { return false }
     rebases[layer]?.isRunning = false
+    rebases[layer]?.former = RecordDependencies()
     return true
   }
 }

@@ -320,7 +320,7 @@ extension RecordCache {
     guard let top = self.place(ofLayer: layer) else { return }
     // An error in a layer would hide what is below.
     if top >= 0, slot.kind == .error { return }
-    collection?.retain(entity, field, at: place)
+    retain(slot, entity, field, at: place)
     let key = SlotKey(entity, field)
     let change = RecordChange(entity: entity, field: field, place: place)
     touched?.append(change)

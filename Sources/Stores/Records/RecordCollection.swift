@@ -1,5 +1,6 @@
 /// A collection in progress: it drops entities that nobody retains, and moves what is left of responses of which most
-/// is no longer used. It goes through all entities twice, in slices, between which the cache may be used.
+/// is no longer used. It follows what layers hide, then goes through all entities twice, in slices, between which the
+/// cache may be used.
 struct RecordCollection: Sendable {
   /// Whether the entities are gone through for the second time.
   fileprivate var isMoving = false
@@ -10,8 +11,10 @@ struct RecordCollection: Sendable {
   /// numbers.
   private var retained: [Bool] = []
   private var referenced: [Bool] = []
-  /// The retained fields with arguments. Those without stay with their entity.
+  /// The retained fields with arguments, of entities and of the objects that are a part of these. Those without stay
+  /// with their entity.
   private var fields: Set<SlotKey> = []
+  private var embeddedFields: Set<SlotKey> = []
   /// The fields that are in use, by number.
   private var usedFields: [Bool] = []
 
@@ -21,6 +24,12 @@ struct RecordCollection: Sendable {
   fileprivate var leaving: Set<UInt32> = []
   /// The entities that were written after the second pass had begun.
   fileprivate var written: [UInt32] = []
+  /// The chunk with the objects of this slice that have lost fields.
+  fileprivate var pruned: UInt32?
+
+  /// The entities that may be seen again once layers are gone: those still to be looked at, and all.
+  fileprivate var hidden: [UInt32] = []
+  private var reached: [Bool] = []
 
   mutating func retain(_ entity: UInt32) { Self.mark(entity, in: &retained) }
 
@@ -35,11 +44,24 @@ struct RecordCollection: Sendable {
   mutating func retain(_ dependencies: RecordDependencies) {
     for entry in dependencies.entries {
       retain(entry.entity)
-      guard entry.group & RecordDependencies.Entry.hasArguments != 0 else { continue }
-      let field = entry.group & ~RecordDependencies.Entry.hasArguments
-      fields.insert(SlotKey(entry.entity, field))
+      guard let field = entry.field else { continue }
+      let key = SlotKey(entry.entity, field)
+      if entry.isEmbedded { embeddedFields.insert(key) } else { fields.insert(key) }
       use(field)
     }
+  }
+
+  /// Keeps a field of the objects that are a part of an entity.
+  fileprivate mutating func retain(embedded field: UInt32, of entity: UInt32) {
+    embeddedFields.insert(SlotKey(entity, field))
+  }
+
+  /// Keeps an entity with all that it has, and all that it points to.
+  fileprivate mutating func reach(_ entity: UInt32) {
+    retain(entity)
+    if Self.isMarked(entity, in: reached) { return }
+    Self.mark(entity, in: &reached)
+    hidden.append(entity)
   }
 
   /// Keeps the number of a field.
@@ -50,6 +72,9 @@ struct RecordCollection: Sendable {
   fileprivate func isRetained(_ entity: UInt32) -> Bool { Self.isMarked(entity, in: retained) }
   fileprivate func isReferenced(_ entity: UInt32) -> Bool { Self.isMarked(entity, in: referenced) }
   fileprivate func isRetained(_ key: SlotKey) -> Bool { fields.contains(key) }
+  fileprivate func isRetained(embedded field: UInt32, of entity: UInt32) -> Bool {
+    embeddedFields.contains(SlotKey(entity, field))
+  }
   func isUsed(_ field: UInt32) -> Bool { Self.isMarked(field, in: usedFields) }
 
   private static func mark(_ number: UInt32, in marks: inout [Bool]) {
@@ -68,7 +93,7 @@ extension RecordCache {
   /// Begins a collection; one in progress is given up.
   /// - Parameter dependencies: What is kept, by what the reads of it looked at: those of retained operations, and those
   ///   of all watchers, whose numbers would be wrong otherwise. What is read or written from here on is kept, too, as
-  ///   is what layers show.
+  ///   is what layers show, and what they hide, with all that can be reached from it: it is seen again without them.
   package mutating func beginCollection(retaining dependencies: [RecordDependencies]) {
     var new = RecordCollection()
     for dependencies in dependencies { new.retain(dependencies) }
@@ -78,13 +103,34 @@ extension RecordCache {
         visitReferences(of: slot) { new.retain($0) }
       }
     }
+    for slots in staged.values { for (key, slot) in slots { reach(slot, of: key.entity, &new) } }
+    for (top, layer) in layers.enumerated() {
+      for key in layer.slots.keys {
+        let below = visible(key.entity, key.field, at: place(of: key), upTo: top - 1)
+        reach(below, of: key.entity, &new)
+      }
+    }
     collection = new
+  }
+
+  /// Keeps a field that is being written, with all that is now written of the objects in it.
+  @inline(never)
+  mutating func retain(_ slot: Slot, _ entity: UInt32, _ field: UInt32, at place: Int32) {
+    guard var state = collection.take() else { return }
+    state.retain(entity, field, at: place)
+    visitFields(of: slot) { state.retain(embedded: $0, of: entity) }
+    collection = state
   }
 
   /// Goes on with a collection, and returns whether there is more to do.
   /// - Parameter limit: How many entities are looked at.
   package mutating func continueCollection(entities limit: Int) -> Bool {
     guard var state = collection.take() else { return false }
+    if !state.hidden.isEmpty {
+      followHidden(entities: limit, &state)
+      collection = state
+      return true
+    }
     let range = state.next..<min(state.next + max(limit, 1), entities.count)
     if state.isMoving {
       for number in range where !state.isRetained(UInt32(number)) && !state.isReferenced(UInt32(number)) {
@@ -93,6 +139,7 @@ extension RecordCache {
       move(range.map(UInt32.init), &state)
     } else {
       for number in range { sweep(UInt32(number), &state) }
+      if let chunk = state.pruned.take() { keep(chunk) }
     }
     state.next = range.upperBound
     if state.next < entities.count {
@@ -110,6 +157,24 @@ extension RecordCache {
     return true
   }
 
+  // MARK: Below layers
+
+  /// Keeps what an entity has in a slot that may be seen again, and what can be reached from it.
+  private func reach(_ slot: Slot, of entity: UInt32, _ state: inout RecordCollection) {
+    visitReferences(of: slot) { state.reach($0) }
+    visitFields(of: slot) { state.retain(embedded: $0, of: entity) }
+  }
+
+  private func followHidden(entities limit: Int, _ state: inout RecordCollection) {
+    var layered: [UInt32: [Slot]] = [:]
+    for layer in layers { for (key, slot) in layer.slots { layered[key.entity, default: []].append(slot) } }
+    for _ in 0..<max(limit, 1) {
+      guard let entity = state.hidden.popLast() else { return }
+      for field in extras[entity]?.keys.map({ $0 }) ?? [] { state.retain(entity, field, at: -1) }
+      for slot in base(of: entity) + (layered[entity] ?? []) { reach(slot, of: entity, &state) }
+    }
+  }
+
   // MARK: First pass
 
   /// Drops what is not retained of an entity, and counts what stays.
@@ -118,7 +183,52 @@ extension RecordCache {
     for field in extras[entity]?.keys.map({ $0 }) ?? [] where !state.isRetained(SlotKey(entity, field)) {
       setBase(.missing, entity, field, at: -1)
     }
+    prune(entity, &state)
     for slot in base(of: entity) { count(slot, &state) }
+  }
+
+  /// Drops what is not retained of the objects that are a part of an entity.
+  private mutating func prune(_ entity: UInt32, _ state: inout RecordCollection) {
+    let record = entities[Int(entity)]
+    for index in Int(record.start)..<Int(record.start + record.count) where hasUnretained(slots[index], entity, state) {
+      slots[index] = pruned(slots[index], entity, &state)
+    }
+    for (field, slot) in extras[entity] ?? [:] where hasUnretained(slot, entity, state) {
+      setBase(pruned(slot, entity, &state), entity, field, at: -1)
+    }
+  }
+
+  private func hasUnretained(_ slot: Slot, _ entity: UInt32, _ state: borrowing RecordCollection) -> Bool {
+    guard slot.kind.hasCells else { return false }
+    for cell in cells(of: slot) {
+      if isUnretained(cell, in: slot, entity, state) || hasUnretained(cell, entity, state) { return true }
+    }
+    return false
+  }
+
+  private func isUnretained(
+    _ cell: Slot, in slot: Slot, _ entity: UInt32, _ state: borrowing RecordCollection
+  ) -> Bool {
+    slot.kind != .list && hasArguments(cell.field) && !state.isRetained(embedded: cell.field, of: entity)
+  }
+
+  private mutating func pruned(_ slot: Slot, _ entity: UInt32, _ state: inout RecordCollection) -> Slot {
+    guard hasUnretained(slot, entity, state) else { return slot }
+    var kept: [Slot] = []
+    for cell in cells(of: slot) where !isUnretained(cell, in: slot, entity, state) {
+      kept.append(pruned(cell, entity, &state))
+    }
+    var result = Slot(slot.kind)
+    if !kept.isEmpty {
+      let number = state.pruned ?? add(Chunk(count: 0))
+      state.pruned = number
+      let start = chunks[Int(number)]?.cells.count ?? 0
+      chunks[Int(number)]?.cells.append(contentsOf: kept)
+      result = Slot(
+        slot.kind, isPartial: kept.contains { $0.isPartial }, chunk: number, offset: start, count: kept.count)
+    }
+    result.field = slot.field
+    return result
   }
 
   private func count(_ slot: Slot, _ state: inout RecordCollection) {

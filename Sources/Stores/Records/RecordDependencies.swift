@@ -1,14 +1,17 @@
 /// The fields of entities that a read looked at, those that were missing among them.
 package struct RecordDependencies: Sendable {
-  /// Fields of one entity: either up to 64 that are side by side in its layout, or one with arguments.
+  /// Fields of one entity: up to 64 that are side by side in its layout, or one with arguments, which may be that of an
+  /// object that is a part of it.
   struct Entry: Hashable, Sendable {
     let entity: UInt32
-    /// The place of the first field, divided by 64; or the number of the field, marked by the highest bit.
+    /// The place of the first field, divided by 64; or the number of the field, marked by the highest bit, and by the
+    /// one after it if it is not the entity's own.
     let group: UInt32
     /// One bit for each of the fields.
     var mask: UInt64
 
-    static var hasArguments: UInt32 { 1 << 31 }
+    private static var hasArguments: UInt32 { 1 << 31 }
+    private static var isEmbedded: UInt32 { 1 << 30 }
 
     init(entity: UInt32, group: UInt32, mask: UInt64) {
       self.entity = entity
@@ -21,6 +24,18 @@ package struct RecordDependencies: Sendable {
       group = place < 0 ? Self.hasArguments | field : UInt32(place) / 64
       mask = place < 0 ? 1 : 1 << UInt64(place % 64)
     }
+
+    /// A field with arguments of an object that is a part of an entity. Nobody is called for a change of it: who reads it
+    /// depends on the entity's own field, too. A collection keeps it.
+    init(_ entity: UInt32, embedded field: UInt32) {
+      self.init(entity: entity, group: Self.hasArguments | Self.isEmbedded | field, mask: 1)
+    }
+
+    /// The field with arguments that it is for.
+    var field: UInt32? { group & Self.hasArguments == 0 ? nil : group & ~(Self.hasArguments | Self.isEmbedded) }
+
+    /// Whether the field is that of an object that is a part of the entity.
+    var isEmbedded: Bool { group & Self.hasArguments != 0 && group & Self.isEmbedded != 0 }
 
     /// What entries for the same fields have in common.
     var key: UInt64 { UInt64(entity) << 32 | UInt64(group) }

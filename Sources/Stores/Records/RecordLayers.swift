@@ -115,7 +115,7 @@ extension RecordCache {
     for (key, slot) in layer.slots {
       let slot = settled(slot, onto: nil, isBase: true)
       let place = self.place(of: key)
-      collection?.retain(key.entity, key.field, at: place)
+      retain(slot, key.entity, key.field, at: place)
       setBase(slot, key.entity, key.field, at: place)
     }
   }

@@ -22,6 +22,8 @@ private struct ReadState: ~Copyable {
   var dated: [DatedField] = []
   let isPartial: Bool
   let top: Int
+  /// The entity that is read, of which objects without a key are a part.
+  var entity: UInt32 = 0
   /// The numbers of planned fields, and the indices of elements, which are negative: -1 is the first.
   var path: [Int] = []
   var missing: [[Int]] = []
@@ -80,6 +82,8 @@ extension RecordCache {
   private mutating func readEntity(
     _ entity: UInt32, _ node: Int32, _ plan: inout PreparedPlan, _ state: inout ReadState
   ) throws(RecordError) -> Bool {
+    let outer = exchange(&state.entity, with: entity)
+    defer { state.entity = outer }
     let number = try plan.typed(node, entities[Int(entity)].type, in: &self)
     let typed = plan.typed[Int(number)]
     if typed.isUndecided, !state.miss() { return false }
@@ -158,6 +162,7 @@ extension RecordCache {
     try state.output.begin(UInt8(ascii: "{"))
     for index in typed.fields {
       let field = plan.fields[Int(index)]
+      if field.place < 0 { state.dependencies.append(.init(state.entity, embedded: field.field)) }
       let cell = Self.cell(field.field, in: cells, expectedAt: Int(index - typed.fields.lowerBound)) ?? .missing
       guard try readField(cell, index, field, &plan, &state) else { return false }
     }
@@ -259,6 +264,7 @@ extension RecordCache {
     try state.output.begin(UInt8(ascii: "{"))
     for index in typed.fields {
       let field = plan.fields[Int(index)]
+      if field.place < 0 { state.dependencies.append(.init(state.entity, embedded: field.field)) }
       if field.field == PageField.pageInfo, field.node >= 0, let view {
         appendName(field, plan, &state)
         state.path.append(Int(index))

@@ -374,7 +374,7 @@ extension RecordCache {
   /// Writes a value to a field of an entity.
   @inline(never)
   mutating func put(_ new: Slot, _ entity: UInt32, _ field: UInt32, at place: Int32, _ state: inout WriteState) {
-    collection?.retain(entity, field, at: place)
+    if collection != nil { retain(new, entity, field, at: place) }
     guard state.layer < 0 else {
       // An error in a layer would hide what is below.
       if new.kind == .error { return }

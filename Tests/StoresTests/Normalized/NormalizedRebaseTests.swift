@@ -250,6 +250,39 @@ import Testing
     withExtendedLifetime((first, second)) {}
   }
 
+  @Test func `a removal that fails leaves the list as it was, also after a collection`() throws {
+    let world = try NormalizedWorld()
+    try world.store.receive(
+      ["issues": [["id": "1", "title": "a"], ["id": "2", "title": "b"]]], of: GetIssuesWithIDs())
+    let list = Recorder(world.store.stream(GetIssuesWithIDs(), .cacheOnly))
+    let mutation = Recorder(
+      world.store.mutate(RenameIssue("1", "x"), optimisticResponse: ["rename": .null]) { _, edits in
+        try edits.update(GetIssuesWithIDs()) { list in list.issues.removeAll { $0.id == "1" } }
+      })
+    #expect(list.brief() == ["1:a,2:b memory", "2:b optimistic"])
+    world.store.collect()
+    world.server[0].fail()
+    #expect(list.brief() == ["1:a,2:b memory"])
+    withExtendedLifetime(mutation) {}
+  }
+
+  @Test func `what a closure has read is there when it is called again after a collection`() throws {
+    let (world, list) = try listWorld()
+    try world.store.receive(["issue": ["id": "9", "title": "z", "state": "OPEN"]], of: GetIssue("9"))
+    let mutation = Recorder(
+      world.store.mutate(RenameIssue("5", "x"), optimisticResponse: ["rename": ["id": "5", "title": "x"]]) { _, edits in
+        var title: String?
+        try edits.update(GetIssue("9")) { title = $0.issue?.title }
+        guard let title else { return }
+        try edits.update(GetIssuesWithIDs()) { $0.issues.append(.init(id: "2", title: title)) }
+      })
+    #expect(list.brief() == ["1:a,2:z optimistic"])
+    world.store.collect()
+    try world.store.receive(["issues": [["id": "3", "title": "c"]]], of: GetIssuesWithIDs())
+    #expect(list.brief().last == "3:c,2:z optimistic")
+    withExtendedLifetime(mutation) {}
+  }
+
   @Test(arguments: 0..<40 as Range<UInt64>)
   func `mutations that add to a list, fail, and are answered in any order are each in it once`(seed: UInt64) throws {
     var random = SplitMix(seed: seed)

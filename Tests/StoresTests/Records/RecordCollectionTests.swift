@@ -134,6 +134,96 @@ struct RecordCollectionTests {
     }
   }
 
+  @Test(arguments: [1, 100])
+  func `what layers hide stays, with all that can be reached from it, as what they show does`(slice: Int) throws {
+    var test = TestCache()
+    let document = "{ l { v w { x } p(n: 1) { q(m: 2) { x } } } }"
+    func item(_ id: Int, _ x: Int) -> String {
+      #"{"__typename":"T","id":"\#(id)","v":\#(id),"w":{"__typename":"W","id":"\#(id)","x":\#(x)},"#
+        + #""p":{"__typename":"P","id":null,"q":{"__typename":"Q","id":"\#(id)","x":\#(x)}}}"#
+    }
+    let (all, left) = (#"{"l":[\#(item(1, 1)),\#(item(2, 2))]}"#, #"{"l":[\#(item(2, 2))]}"#)
+    let changed = #"{"l":[\#(item(3, 3))]}"#
+    try test.write(document, all)
+    try test.write("{ other(n: 1) { v } }", #"{"other":{"__typename":"T","id":"9","v":9}}"#)
+    test.cache.addLayer(1)
+    try test.write(document, left, in: 1)
+    test.cache.addLayer(2)
+    try test.write(document, changed, in: 2)
+    test.cache.addLayer(3)
+    try test.write("{ l { v } }", #"{"l":null}"#, in: 3)
+    let kept = try test.read(document)
+    collect(&test, [kept.dependencies], slice: slice)
+    #expect(test.cache.entity("T", id: "9") == nil)
+    _ = test.cache.removeLayer(3)
+    #expect(try test.text(document) == changed)
+    _ = test.cache.removeLayer(2)
+    #expect(try test.text(document) == left)
+    _ = test.cache.removeLayer(1)
+    #expect(try test.text(document) == all)
+  }
+
+  /// A shop without a key.
+  private func shop(_ product: String) -> String { #"{"shop":{"__typename":"Shop","id":null,"p":\#(product)}}"# }
+
+  @Test func `fields with arguments of a keyless object go if nobody reads them, with their numbers`() throws {
+    var test = TestCache()
+    for number in 0..<50 {
+      try test.write("{ shop { p(n: \(number)) { v } } }", shop(#"{"__typename":"T","id":"\#(number)","v":1}"#))
+    }
+    try test.write("{ shop { name } }", #"{"shop":{"__typename":"Shop","id":null,"name":"s"}}"#)
+    let kept = try test.read("{ shop { p(n: 7) { v } } }")
+    let before = test.cache.chunkBytes
+    collect(&test, [kept.dependencies])
+    #expect(test.cache.entityCount == 2)
+    #expect(test.cache.chunkBytes * 4 < before)
+    #expect(try test.text("{ shop { p(n: 7) { v } } }") == kept.text)
+    #expect(try test.text("{ shop { p(n: 8) { v } } }") == "missing shop.p")
+    #expect(try test.text("{ shop { name } }").contains(#""name":"s""#))
+    let fields = test.cache.fieldKeys.count
+    for number in 100..<140 { try test.write("{ shop { p(n: \(number)) { v } } }", shop("null")) }
+    #expect(test.cache.fieldKeys.count == fields)
+  }
+
+  @Test func `what nobody reads of embedded objects goes in lists, in pages, and in one another`() throws {
+    var test = TestCache {
+      $0.addsKeyToUnknownTypes = false
+      $0.paging["Query.feed"] = .connection
+    }
+    func document(_ n: Int) -> String {
+      "{ l { s { p(n: \(n)) } } feed(first: 2) { count(n: \(n)) edges { cursor q(n: \(n)) node { id } } "
+        + "pageInfo { hasNextPage } } }"
+    }
+    func json(_ n: Int) -> String {
+      #"{"l":[{"__typename":"L","s":{"__typename":"S","p":\#(n)}}],"feed":{"__typename":"F","count":\#(n),"#
+        + #""edges":[{"__typename":"E","cursor":"c","q":\#(n),"node":{"__typename":"N","id":"n"}}],"#
+        + #""pageInfo":{"__typename":"I","hasNextPage":false}}}"#
+    }
+    for n in [1, 2] { try test.write(document(n), json(n)) }
+    let kept = try test.read(document(2))
+    #expect(kept.text == json(2))
+    collect(&test, [kept.dependencies])
+    for name in ["p", "count", "q"] {
+      #expect(test.cache.fieldNumber("\(name)(n:1)") == nil)
+      #expect(test.cache.fieldNumber("\(name)(n:2)") != nil)
+    }
+    #expect(try test.text(document(2)) == kept.text)
+    #expect(try test.text("{ feed(first: 2) { count(n: 1) } }") == "missing feed.count")
+  }
+
+  @Test func `what is written to an embedded object during a collection stays`() throws {
+    for slices in 0..<8 {
+      var test = TestCache()
+      try test.write("{ shop { p(n: 1) } a { v } }", #"{"shop":{"__typename":"Shop","id":null,"p":1},"a":null}"#)
+      let kept = try test.read("{ a { v } }")
+      test.cache.beginCollection(retaining: [kept.dependencies])
+      for _ in 0..<slices { _ = test.cache.continueCollection(entities: 1) }
+      try test.write("{ shop { p(n: 2) } }", shop("2"))
+      while test.cache.continueCollection(entities: 1) {}
+      #expect(try test.text("{ shop { p(n: 2) } }") == shop("2"))
+    }
+  }
+
   @Test("a response of which little is left does not stay in memory")
   func compaction() throws {
     var test = TestCache()

@@ -32,6 +32,27 @@ indirect enum ModelValue {
   }
 }
 
+extension ModelValue {
+  /// The names of the fields of embedded objects.
+  var names: [String] {
+    switch self {
+    case .null, .error, .scalar, .reference: []
+    case .list(_, let elements): elements.flatMap(\.names)
+    case .object(let fields): fields.flatMap { [$0] + $1.names }
+    }
+  }
+
+  /// The value without fields with arguments of embedded objects that are not kept.
+  func pruned(_ isKept: (String) -> Bool) -> ModelValue {
+    switch self {
+    case .null, .error, .scalar, .reference: self
+    case .list(let write, let elements): .list(write: write, elements.map { $0.pruned(isKept) })
+    case .object(let fields):
+      .object(fields.filter { !$0.key.hasSuffix(")") || isKept($0.key) }.mapValues { $0.pruned(isKept) })
+    }
+  }
+}
+
 /// A field of an entity.
 struct ModelField: Hashable, Comparable {
   let entity: String
@@ -156,8 +177,34 @@ struct ModelCache {
         value.map { references(in: $0, &entities) }
       }
     }
+    // What layers hide may be seen again, with all that can be reached from it.
+    var (next, reached, below) = (Set<String>(), Set<String>(), base)
+    func reach(_ value: ModelValue, of entity: String) {
+      references(in: value, &next)
+      for name in value.names { fields.insert(ModelField(entity: entity, field: "embedded " + name)) }
+    }
+    for number in layers.keys.sorted() {
+      for (field, value) in layers[number] ?? [:] {
+        if let hidden = below[field] { reach(hidden, of: field.entity) }
+        below[field] = value
+      }
+    }
+    while let entity = next.popFirst() {
+      guard reached.insert(entity).inserted else { continue }
+      for (field, value) in base where field.entity == entity {
+        fields.insert(field)
+        reach(value, of: entity)
+      }
+      for layer in layers.values {
+        for (field, value) in layer where field.entity == entity { if let value { reach(value, of: entity) } }
+      }
+    }
+    entities.formUnion(reached)
     base = base.filter { field, _ in
       entities.contains(field.entity) && (!field.field.hasSuffix(")") || fields.contains(field))
+    }
+    for (field, value) in base {
+      base[field] = value.pruned { fields.contains(ModelField(entity: field.entity, field: "embedded " + $0)) }
     }
   }
 
@@ -177,6 +224,8 @@ struct ModelRead {
   let isPartial: Bool
   var missing: [String] = []
   var dependencies: Set<ModelField> = []
+  /// The entity that is read.
+  private var holder = ""
 
   init(_ cache: ModelCache, isPartial: Bool) {
     self.cache = cache
@@ -185,6 +234,9 @@ struct ModelRead {
 
   /// The JSON; `nil` for a miss.
   mutating func entity(_ key: String, _ sets: [[ModelSelection]], _ path: [String] = []) -> String? {
+    let outer = holder
+    holder = key
+    defer { holder = outer }
     let type = String(key.split(separator: ":")[0])
     return fields(sets, type, path) { read, field in
       let place = ModelField(entity: key, field: field)
@@ -216,7 +268,12 @@ struct ModelRead {
     case .reference(let key): return entity(key, group.sets, path)
     case .object(let fields):
       let type = fields["__typename"]?.text.filter { $0 != "\"" } ?? "?"
-      return self.fields(group.sets, type, path) { _, field in fields[field] }
+      return self.fields(group.sets, type, path) { read, field in
+        if field.hasSuffix(")") {
+          read.dependencies.insert(ModelField(entity: read.holder, field: "embedded " + field))
+        }
+        return fields[field]
+      }
     case .list(_, let elements):
       var texts: [String] = []
       for (index, element) in elements.enumerated() {

@@ -30,9 +30,9 @@ struct RecordModelTests {
       var fields: Set<ModelField> = []
       for entry in dependencies.entries {
         let name = test.cache.name(of: entry.entity)
-        if entry.group & RecordDependencies.Entry.hasArguments != 0 {
-          let key = test.cache.fieldKeys[Int(entry.group & ~RecordDependencies.Entry.hasArguments)]
-          fields.insert(ModelField(entity: name, field: key))
+        if let field = entry.field {
+          let key = test.cache.fieldKeys[Int(field)]
+          fields.insert(ModelField(entity: name, field: entry.isEmbedded ? "embedded " + key : key))
           continue
         }
         let layout = test.cache.layouts[Int(test.cache.entities[Int(entry.entity)].type)]
