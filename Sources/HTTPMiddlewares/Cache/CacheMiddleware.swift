@@ -24,7 +24,7 @@ public import SystemBase
 /// RFC 9111 would allow, because the account's next token would be refused with them. Requests with a body, a range or
 /// conditions of their own pass through, as do a session's whose response or variables are declared secret.
 ///
-/// A response is stored before its stream completes, unless another to the same address is being stored. A request with an unsafe method that succeeds, or may have been
+/// A response is stored before its stream completes. A request with an unsafe method that succeeds, or may have been
 /// carried out, removes what its owner has stored for its URL, and for those of the same origin in `Location` and
 /// `Content-Location` (section 4.4); a response that was on its way meanwhile is not stored. GraphQL's queries and
 /// subscriptions by `POST` change nothing, and remove nothing.
@@ -252,8 +252,8 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
   /// fields stay.
   private func replace(_ old: [CachedResponse], by new: CachedResponse?, for lookup: CacheLookup) {
     let removals = storage.removals
-    if removals.concern(lookup.key, since: lookup.time) { return }
     removals.replacing(lookup.key) {
+      if removals.concern(lookup.key, since: lookup.time) { return }
       let others = storage.responses(for: lookup.key).filter { stored in
         !old.contains { $0.varyingNames == stored.varyingNames && $0.varyingValues == stored.varyingValues }
       }

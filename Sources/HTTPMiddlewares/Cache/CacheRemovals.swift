@@ -1,3 +1,4 @@
+import Dispatch
 import Streams
 import SystemBase
 
@@ -32,8 +33,8 @@ public final class CacheRemovals: Sendable {
   private static let limit = 4_096
 
   private let state = Locked(State())
-  /// What is still to be replaced of keys of which something is being replaced.
-  private let replacements = Locked<[CacheKey: Fifo<@Sendable () -> Void>]>([:])
+  /// Those who wait to replace something of keys of which something is being replaced.
+  private let replacements = Locked<[CacheKey: Fifo<DispatchSemaphore>]>([:])
 
   /// Makes an empty one.
   public init() {}
@@ -66,25 +67,25 @@ public final class CacheRemovals: Sendable {
     }
   }
 
-  /// Replaces the responses of a key by others that are made from them: one replacement of a key at a time, the next by
-  /// the thread of the one before.
-  package func replacing(_ key: CacheKey, _ replace: @escaping @Sendable () -> Void) {
-    let isFirst = replacements.withLock { waiting in
-      waiting[key]?.append(replace)
-      if waiting[key] != nil { return false }
-      waiting[key] = Fifo()
-      return true
-    }
-    if !isFirst { return }
-    var next: (@Sendable () -> Void)? = replace
-    while let replace = next {
-      replace()
-      next = replacements.withLock { waiting in
-        let next = waiting[key]?.popFirst()
-        if next == nil { waiting[key] = nil }
-        return next
+  /// Replaces the responses of a key by others that are made from them, after all who do so already.
+  package func replacing(_ key: CacheKey, _ replace: () -> Void) {
+    let turn = replacements.withLock { waiting -> DispatchSemaphore? in
+      guard waiting[key] != nil else {
+        waiting[key] = Fifo()
+        return nil
       }
+      let turn = DispatchSemaphore(value: 0)
+      waiting[key]?.append(turn)
+      return turn
     }
+    turn?.wait()
+    replace()
+    let next = replacements.withLock { waiting in
+      let next = waiting[key]?.popFirst()
+      if next == nil { waiting[key] = nil }
+      return next
+    }
+    next?.signal()
   }
 
   private static func hash(ofAccount account: String) -> Int {

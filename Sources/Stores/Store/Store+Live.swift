@@ -87,7 +87,7 @@ extension Store {
   ///
   /// Watchers are called on another thread: one that stalls does not keep what is pushed next from others. The observer
   /// is called where a write ends. If that is not the thread of the events, they are written while it is slow; it then gets
-  /// the latest 256, and `dropped` before them.
+  /// the latest 1,024, and `dropped` before them.
   ///
   /// What happened before the stream was connected, between two connections, or was dropped because the observer was
   /// slow, and what the server could not make, is missing in the value. So it is invalidated then, and requested again
@@ -211,7 +211,7 @@ private struct InOrder<Live: Sendable>: Sendable {
   private var (begunCount, endedCount) = (0, 0)
   /// Those whose work is done, by their numbers, while that of an earlier one is not.
   private var ended: [Int: Event<Element>] = [:]
-  private var backlog = LiveBacklog<Live>(.dropOldest(values: 256, bytes: .max))
+  private var backlog = LiveBacklog<Live>(.dropOldest(values: 1_024, bytes: .max))
   private var end: Event<Element>?
 
   /// The number of an event, if it is still wanted.

@@ -22,9 +22,9 @@ public import SystemBase
 ///
 /// Thread-safe. Streams call back on the thread that writes: that of the request, of `save` on a thread, or their
 /// subscriber's. On another one they do so if a task waits for the write, a stream is followed, many values are changed at
-/// once, or the source of truth is asynchronous: there a watcher that stalls keeps nobody. A watcher that is called while
-/// it still handles an earlier snapshot gets the latest one after it, on the same thread, and not those between; no other
-/// thread waits for it. The source of truth is read on the subscriber's thread. Responses are written to it on a thread of
+/// once, somebody else's read begins or ends a request, or the source of truth is asynchronous: there a watcher that stalls
+/// keeps nobody for more than some milliseconds. A watcher that is called while it still handles an earlier snapshot gets
+/// the latest one after it, on the same thread, and not those between; no other thread waits for it. The source of truth is read on the subscriber's thread. Responses are written to it on a thread of
 /// its own before their readers get them, unless ``StoreConfiguration/writing`` is `behind`; what is saved is written
 /// before the call returns, on the caller's thread unless a watcher takes long.
 public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -151,9 +151,9 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     for effect in others { carryOut(effect) }
   }
 
-  /// As above, for a task, whose thread does not wait.
+  /// As above, for a task, whose thread does not wait. Requests are begun here, with the task's values.
   func endElsewhere(_ steps: Steps<Key, Value>) async {
-    let (stalling, others) = steps.take().split(by: \.mayStallElsewhere)
+    let (stalling, others) = steps.take().split(by: \.mayStall)
     if !stalling.isEmpty {
       await withCheckedContinuation { continuation in
         runner.runElsewhere(actions(for: stalling)) { continuation.resume() }
@@ -173,11 +173,16 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let (others, effects) = steps.take().split { effect in
       if case .deliver(let watchers) = effect { watchers.contains { $0.id != own } } else { false }
     }
-    let isOwnFirst = if case .deliver = effects.first { true } else { false }
-    if isOwnFirst { carryOut(effects[0]) }
-    if !others.isEmpty { runner.runElsewhere(actions(for: others)) }
-    let rest = effects.dropFirst(isOwnFirst ? 1 : 0)
-    if !rest.isEmpty { carryOut(Array(rest)) }
+    if others.isEmpty {
+      if !effects.isEmpty { carryOut(effects) }
+      return result
+    }
+    // Its own watcher comes first, and may stall, too.
+    var actions = actions(for: effects)
+    let hasOwn = if case .deliver = effects.first { true } else { false }
+    let elsewhere = EffectRunner.Action(mayStall: false) { self.runner.runElsewhere(self.actions(for: others)) }
+    actions.insert(elsewhere, at: hasOwn ? 1 : 0)
+    runner.run(actions)
     return result
   }
 

@@ -110,7 +110,7 @@ import Testing
     try FileManager.default.copyItem(atPath: file, toPath: forged)
     let others = try folder.outbox(server)
     for number in 0..<8 { _ = await others.outcome("\(number)") }
-    #expect(try others.entries().map(\.mutation) == ["a"] + (0..<8).map { "\($0)" })
+    #expect(try folder.outbox(server).entries().map(\.mutation) == ["a"] + (0..<8).map { "\($0)" })
   }
 
   @Test func `entries of another partition or another version are let be`() async throws {

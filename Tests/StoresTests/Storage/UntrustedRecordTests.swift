@@ -98,6 +98,20 @@ import Testing
   }
 }
 
+extension UntrustedRecordTests {
+  @Test func `a response that was asked for before a change of what could not be read is asked for again`() async {
+    await store.save("old", for: "k")
+    evict()
+    truth.failing.update { $0 = [.read] }
+    let watcher = Recorder(store.stream("k", .cacheFirst))
+    #expect(server.count == 1)
+    await store.update("k") { $0 += "!" }
+    server[0].answer("old")
+    #expect(server.count == 2)
+    watcher.dispose()
+  }
+}
+
 /// A source of truth in memory whose calls can be made to fail.
 final class FlakyTruth: SourceOfTruth {
   enum Call { case read, write, remove, removeAll, keys }

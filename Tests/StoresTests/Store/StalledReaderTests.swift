@@ -113,12 +113,25 @@ import Testing
     stalled.dispose()
   }
 
-  @Test func `E1: a watcher that stalls at what a fetcher answers at once keeps no call that is awaited`() async throws
+  @Test func `E1: a watcher that stalls when it is first called keeps no request from others`() async throws {
+    let (store, isOver) = (store(), Latch())
+    Thread.detachNewThread { [gate] in
+      store.stream("k", .cacheFirst).subscribe(onNext: { _ in gate.wait() }).dispose()
+      isOver.open()
+    }
+    try await network.wait(forCount: 1)
+    let other = Recorder(store.get("k", .networkOnly))
+    network[0].answer("v")
+    try await other.waitForCompletion()
+    for _ in 0..<2 { gate.signal() }
+    try await isOver.wait()
+  }
+
+  @Test func `E1: a watcher that stalls at what a fetcher answers at once does not keep a change of all`() async throws
   {
     let store = Store<String, String>(.ofStream { _ in .just("n") })
     await store.save("v", for: "k")
     let stalled = store.stream("k", .cacheFirst).subscribe(onNext: { if $0.value == "n" { gate.wait() } })
-    await store.invalidate("k")
     await store.invalidateAll()
     gate.signal()
     stalled.dispose()
