@@ -50,7 +50,8 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
   ///   - owners: Whose a request is; by default, that of the credentials in its header fields.
   ///   - bodyLimit: The longest body to store, in bytes.
   ///   - mayStore: Whether a complete response may be stored, or end a stored one; not asked about a body beyond
-  ///     `bodyLimit`, which ends one. For GraphQL, which reports errors with status 200, GraphQLClient has `CacheMiddleware.hasNoGraphQLErrors`.
+  ///     `bodyLimit`, which ends one. For GraphQL, which reports errors with status 200, GraphQLClient has
+  ///     `CacheMiddleware.hasNoGraphQLErrors`.
   ///   - now: The wall clock. It counts only for what another process has stored, and for a server's first response.
   ///   - elapsed: A clock that is never set, by which responses age.
   public init(

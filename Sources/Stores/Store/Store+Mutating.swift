@@ -194,7 +194,8 @@ extension Store {
   ) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
-    if load(key) == nil || perform({ $0.entries[key]?.isUnreadable == true }) {
+    load(key)
+    if perform({ $0.mayHaveUnread(key) }) {
       perform(in: steps) { $0.invalidateUnread(key, completion: writes.add()) }
     }
     while true {

@@ -70,6 +70,9 @@ extension StoreState {
     effects += storing
   }
 
+  /// Whether the source of truth may have a value of a key that memory has not.
+  func mayHaveUnread(_ key: Key) -> Bool { entries[key].map { $0.isUnreadable || !$0.isLoaded } ?? false }
+
   /// Marks what only the source of truth may have of a key as out of date, since it is not there to be changed.
   mutating func invalidateUnread(_ key: Key, completion: @escaping WriteCompletion) {
     guard ending == nil else { return effects.append(.complete(completion, nil)) }
