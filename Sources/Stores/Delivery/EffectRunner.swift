@@ -41,7 +41,7 @@ final class EffectRunner: Sendable {
     var isWatched = false
   }
 
-  /// Of their own: those who wait for actions stand on threads of other pools, which may have no more.
+  /// Of their own, so that those who wait for actions on threads of other pools do not use them up.
   private static let threads = ThreadPool(named: "StoreWorker", limit: 2048, eagerCount: 64)
   private static let clock = ConcurrentScheduler(queue: DispatchQueue(label: "Stores.EffectRunner"))
 

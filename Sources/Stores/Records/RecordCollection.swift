@@ -113,6 +113,8 @@ extension RecordCache {
     collection = new
   }
 
+  var isCollecting: Bool { collection != nil }
+
   /// Keeps a field that is being written, with all that is now written of the objects in it.
   @inline(never)
   mutating func retain(_ slot: Slot, _ entity: UInt32, _ field: UInt32, at place: Int32) {

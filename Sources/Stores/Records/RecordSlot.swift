@@ -83,6 +83,13 @@ final class Chunk: @unchecked Sendable {
   /// The chunk of what needs none: it has the texts of the truth values.
   static let none = Chunk(PaddedBytes("truefalse".utf8.span.bytes))
 
+  /// Adds cells behind the others, and returns the place of the first. In a method, because the compiler fails under the
+  /// thread sanitizer where cells are added through a value that cannot be copied.
+  func add(_ cells: UnsafeBufferPointer<Slot>) -> Int {
+    defer { self.cells.append(contentsOf: cells) }
+    return self.cells.count
+  }
+
   /// Makes a chunk of a number of bytes, which are zero.
   convenience init(count: Int) { self.init(PaddedBytes(count: count)) }
 

@@ -45,10 +45,8 @@ struct WriteState: ~Copyable {
 
   /// Keeps the cells of a list or object.
   mutating func append(_ kind: Slot.Kind, _ cells: UnsafeBufferPointer<Slot>) -> Slot {
-    let start = chunk.cells.count
-    chunk.cells.append(contentsOf: cells)
-    return Slot(
-      kind, isPartial: cells.contains { $0.isPartial }, chunk: number, offset: start, count: cells.count)
+    let isPartial = cells.contains { $0.isPartial }
+    return Slot(kind, isPartial: isPartial, chunk: number, offset: chunk.add(cells), count: cells.count)
   }
 
   /// Keeps the cells of a list or object.
@@ -192,7 +190,7 @@ extension RecordCache {
       return embedded(pendingFrom: first, isMerged: typed.hasTwins || !isInOrder, &state)
     }
     if state.notesDated, !typed.staleTimes.isEmpty { noteDated(entity, typed, pendingFrom: first, plan, &state) }
-    let isPlain = state.layer < 0 && collection == nil
+    let isPlain = state.layer < 0 && !isCollecting
     if isPlain, entities[Int(entity)].count == 0 { widen(entity) }
     var index = first
     while index < state.pending.count {
@@ -374,7 +372,7 @@ extension RecordCache {
   /// Writes a value to a field of an entity.
   @inline(never)
   mutating func put(_ new: Slot, _ entity: UInt32, _ field: UInt32, at place: Int32, _ state: inout WriteState) {
-    if collection != nil { retain(new, entity, field, at: place) }
+    if isCollecting { retain(new, entity, field, at: place) }
     guard state.layer < 0 else {
       // An error in a layer would hide what is below.
       if new.kind == .error { return }
