@@ -3,7 +3,8 @@ import Streams
 import SystemBase
 
 /// What was removed from a storage lately: which accounts have signed out, and which keys were invalidated. A response that
-/// was on its way meanwhile is not stored, through whichever stack of middlewares it comes.
+/// was on its way meanwhile is not stored, through whichever stack of middlewares it comes. Also lets one response at a time
+/// be stored for a key.
 ///
 /// Each ``CacheStorage`` has one, made with it. It knows the last 4,096 removals at least; a response that was on its
 /// way for longer than that is not stored either.

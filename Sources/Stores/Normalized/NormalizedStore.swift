@@ -18,9 +18,9 @@ public import SystemBase
 /// `__typename` and the key fields that ``RecordSchema`` knows are added to their documents, and their types do not see
 /// them. An object with a key is kept once; one without is a part of what it is in.
 ///
-/// Operations whose variables are `Hashable` are told apart by their `==`; others, byte by byte, by what is sent. The `==`
+/// Operations whose variables are `Hashable` are distinguished by their `==`; others, byte by byte, by what is sent. The `==`
 /// that Swift makes takes strings for equal that are canonically equivalent, such as "é" of one scalar and of two: where
-/// a server has both, write one that compares them by `utf8`, or leave `Hashable` out. All else is told apart by bytes.
+/// a server has both, write one that compares them by `utf8`, or leave `Hashable` out. All else is distinguished by bytes.
 ///
 /// The `==` and `hash` of a session's variables, and the `deinit` of objects in a session, must not call the store: they
 /// run under its lock.

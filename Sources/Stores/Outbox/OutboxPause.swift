@@ -13,13 +13,10 @@ struct OutboxPause: Sendable {
     let microseconds: Int64
     let reason: String
 
-    var duration: Duration { min(max(.microseconds(microseconds), .zero), OutboxPause.limit) }
+    var duration: Duration { min(max(.microseconds(microseconds), .zero), RequestError.longestPause) }
   }
 
   private static let backoff = Backoff(initial: .seconds(2), maximum: .seconds(128), jitter: 0)
-
-  /// How long a server may ask to wait.
-  private static var limit: Duration { .seconds(3_600) }
 
   private var failures = 0
   private var beganAt: Duration?
@@ -39,7 +36,7 @@ struct OutboxPause: Sendable {
     if holdsBack != self.holdsBack || now - endsAt > .seconds(600) { failures = 0 }
     failures = min(max(failures + 1, attempts), 7)
     (beganAt, self.failure, self.holdsBack, isKept) = (now, failure, holdsBack, false)
-    endsAt = now + max(Self.backoff.delay(after: failures), min(failure.retryAfter ?? .zero, Self.limit))
+    endsAt = now + max(Self.backoff.delay(after: failures), failure.pause)
   }
 
   /// Ends the pause, and what is kept of one in the folder.

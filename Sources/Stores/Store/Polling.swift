@@ -168,8 +168,7 @@ private final class Poller: Sendable {
             state.failures += 1
             state.failedAge = age
           }
-          // As long as a server may ask for, as by the store.
-          wait(atLeast: min((error as? RequestError)?.retryAfter ?? .zero, .seconds(3_600)))
+          wait(atLeast: (error as? RequestError)?.pause ?? .zero)
         })
     }
   }

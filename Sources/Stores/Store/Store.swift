@@ -311,9 +311,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       !failure.isForbidden
     else { return nil }
     let count = state.withLock { $0.failureCount(of: key) } + 1
-    return max(backoff.delay(after: count), min(failure.retryAfter ?? .zero, .seconds(3_600)))
+    return max(backoff.delay(after: count), failure.pause)
   }
-
 }
 
 /// The effects of a change in several steps.

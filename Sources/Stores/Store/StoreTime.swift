@@ -1,3 +1,4 @@
+import HTTPClientCore
 public import SystemBase
 
 /// A point in time, in microseconds since 1970. Records are dated with it, so that it means the same to other
@@ -51,4 +52,12 @@ extension Int64 {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? (other > 0 ? .max : .min) : sum
   }
+}
+
+extension RequestError {
+  /// The longest pause in which a server is obeyed.
+  static var longestPause: Duration { .seconds(3_600) }
+
+  /// How long the server asks to wait, as far as it is obeyed; zero if it does not.
+  var pause: Duration { min(retryAfter ?? .zero, Self.longestPause) }
 }
