@@ -195,8 +195,8 @@ extension Store {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
     load(key)
-    if perform({ $0.mayHaveUnread(key) }) {
-      perform(in: steps) { $0.invalidateUnread(key, completion: writes.add()) }
+    perform(in: steps) { state in
+      if state.mayHaveUnread(key) { state.invalidateUnread(key, completion: writes.add()) }
     }
     while true {
       let now = clock.now

@@ -54,7 +54,6 @@ extension Store {
       return value
     } commit: { state, changed, version in
       guard let changed else {
-        if state.mayHaveUnread(key) { state.markResponsesOutdated(of: key) }
         state.effects.append(.complete(written, nil))
         return true
       }
@@ -93,7 +92,6 @@ extension Store {
             if let changed {
               return state.save(changed: changed, for: key, version: version, isAsynchronous: true, completion: written)
             }
-            if state.mayHaveUnread(key) { state.markResponsesOutdated(of: key) }
             state.effects.append(.complete(written, nil))
             return true
           }

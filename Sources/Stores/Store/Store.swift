@@ -153,7 +153,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     for effect in others { carryOut(effect) }
   }
 
-  /// As above, for a task, whose thread does not wait. Requests are begun here, with the task's values.
+  /// As above, for a task, whose thread does not wait. Requests are begun here, with the task's values, and last: a fetcher
+  /// that answers at once may call a watcher that stalls.
   func endElsewhere(_ steps: Steps<Key, Value>) async {
     let (stalling, others) = steps.take().split(by: \.mayStall)
     if !stalling.isEmpty {
@@ -161,7 +162,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         runner.runElsewhere(actions(for: stalling)) { continuation.resume() }
       }
     }
-    for effect in others { carryOut(effect) }
+    let (requests, writes) = others.split(by: \.mayStallElsewhere)
+    for effect in writes + requests { carryOut(effect) }
   }
 
   /// Begins or ends a read on the thread of its subscriber, who may be a task. Watchers are called on another one, for which

@@ -73,10 +73,12 @@ extension StoreState {
   /// Whether the source of truth may have a value of a key that memory has not.
   func mayHaveUnread(_ key: Key) -> Bool { entries[key].map { $0.isUnreadable || !$0.isLoaded } ?? false }
 
-  /// Marks what only the source of truth may have of a key as out of date, since it is not there to be changed.
+  /// Marks what only the source of truth may have of a key as out of date, since it is not there to be changed, and the
+  /// responses to requests in flight, which may lack the change.
   mutating func invalidateUnread(_ key: Key, completion: @escaping WriteCompletion) {
     guard ending == nil else { return effects.append(.complete(completion, nil)) }
     if let entry = entries[key], !entry.isLoaded { entry.isInvalidatedWhileLoading = true }
+    markResponsesOutdated(of: key)
     store(.invalidate(key), isAsynchronous: true, completion: completion)
   }
 

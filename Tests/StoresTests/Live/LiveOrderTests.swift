@@ -92,7 +92,7 @@ import Testing
     #expect(dropped == count - values.count)
   }
 
-  @Test func `L4: an observer that is not slow misses nothing, however many events wait for a write`() async throws {
+  @Test func `L4: an observer that is not slow misses none of 300 events that wait for a write`() async throws {
     let following = Recorder(follow())
     for number in 0..<300 { events.onNext(.value(number == 0 ? "a" : "")) }
     truth.release()

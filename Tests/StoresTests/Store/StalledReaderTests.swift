@@ -137,6 +137,19 @@ import Testing
     stalled.dispose()
   }
 
+  @Test func `E1: a watcher that stalls at a failure that comes at once does not keep an invalidation from the source`()
+    async throws
+  {
+    let store = Store<String, String>(.ofStream { _ in .error(Failure()) }, storage: .source(truth))
+    await store.save("v", for: "k")
+    let stalled = store.stream("k", .cacheFirst).subscribe(onNext: { if !$0.errors.isEmpty { gate.wait() } })
+    let invalidation = Task { await store.invalidate("k") }
+    try await eventually { truth.read("k")?.isInvalidated == true }
+    gate.signal()
+    await invalidation.value
+    stalled.dispose()
+  }
+
   @Test func `E3: what is saved on a thread is written when the call returns, though a watcher has taken its time`() {
     let isBegun = DispatchSemaphore(value: 0)
     let slow = SlowTruth { isBegun.signal() }
