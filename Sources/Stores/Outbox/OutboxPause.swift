@@ -112,3 +112,11 @@ struct Uptime: Codable, Hashable, Sendable {
     return time <= now ? now - time : now
   }
 }
+
+extension RequestError {
+  /// The longest pause in which a server is obeyed.
+  static var longestPause: Duration { .seconds(3_600) }
+
+  /// How long the server asks to wait, as far as it is obeyed; zero if it does not.
+  var pause: Duration { min(retryAfter ?? .zero, Self.longestPause) }
+}

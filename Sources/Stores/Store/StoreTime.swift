@@ -53,11 +53,3 @@ extension Int64 {
     return overflows ? (other > 0 ? .max : .min) : sum
   }
 }
-
-extension RequestError {
-  /// The longest pause in which a server is obeyed.
-  static var longestPause: Duration { .seconds(3_600) }
-
-  /// How long the server asks to wait, as far as it is obeyed; zero if it does not.
-  var pause: Duration { min(retryAfter ?? .zero, Self.longestPause) }
-}
