@@ -56,6 +56,7 @@ import Testing
       a: answer(word: $inout) b: answer(word: $let) c: answer(word: $var) d: answer(word: $json)
       session
       any
+      PossibleTypes: any
       values
       int64 { big }
       observableEnum { observable }

@@ -197,6 +197,8 @@ import Testing
       """
     let text = try Sample.text("query Q { a { PossibleTypes ... on J { PossibleTypes } } }", schema: schema)
     #expect(text.contains("let PossibleTypes_: Int?\n"))
+    let outer = try Sample.text("query Q { PossibleTypes: __typename a { ... on J { __typename } } }", schema: schema)
+    #expect(outer.contains("let PossibleTypes_: String\n"))
     let shared = try Sample.shared("query Q($in: In, $file: File) { b(in: $in, file: $file) }", schema: schema)
     #expect(shared.contains("var Indirect_: GraphQLNullable<Int>\n"))
     #expect(shared.contains("var CodingKeys_: GraphQLNullable<GraphQLUpload>\n"))

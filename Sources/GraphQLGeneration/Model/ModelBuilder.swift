@@ -180,7 +180,7 @@ struct ModelBuilder {
     {
       return .fragment(fragmentName(group.fragment.name.text))
     }
-    var members = NameScope(memberNames(beside: selected))
+    var members = NameScope(memberNames)
     // Fields have their names before what is named here.
     var properties: [Int: String] = [:]
     for (index, entry) in selected.entries.enumerated() {
@@ -231,18 +231,11 @@ struct ModelBuilder {
     return .own(model)
   }
 
-  /// The names of members that the generated code needs itself.
-  private func memberNames(beside selected: SelectionCollector) -> Set<String> {
-    let needsTypeSets = selected.entries.contains { entry in
-      switch entry {
-      case .narrowed: true
-      case .spread(let group): group.isNarrowed
-      default: false
-      }
-    }
-    return Set(
+  /// The names of members that the generated code needs itself. Nested structs, too, read `PossibleTypes`.
+  private var memberNames: Set<String> {
+    Set(
       (configuration.equality == .hashable ? ["hashValue"] : []) + (configuration.isEncodable ? ["received"] : [])
-        + (needsTypeSets ? ["PossibleTypes"] : []))
+        + ["PossibleTypes"])
   }
 
   /// An object whose struct, if it is its own, is inside of another.
