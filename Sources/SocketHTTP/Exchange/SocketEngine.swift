@@ -124,10 +124,12 @@ final class SocketEngine: Sendable {
     self.resolver = resolver
     self.makePoller = makePoller
     self.makeHTTP = makeHTTP
-    mostStreams = max(configuration.maximumStreamsPerOrigin, 0)
+    // No system has as many descriptors; the pool counts with them.
+    func clamped(_ limit: Int, from least: Int) -> Int { min(max(limit, least), Int(Int32.max)) }
+    mostStreams = clamped(configuration.maximumStreamsPerOrigin, from: 0)
     let limits = Pool.Limits(
-      perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1),
-      streamsPerRoute: mostStreams)
+      perRoute: clamped(configuration.maximumConnectionsPerOrigin, from: 1),
+      total: clamped(configuration.maximumConnections, from: 1), streamsPerRoute: mostStreams)
     state = Locked(
       State(
         pool: Pool(limits: limits, expectedLimit: { $0.allowsHTTP2 ? Self.usualHTTP2Limit : 1 }) {

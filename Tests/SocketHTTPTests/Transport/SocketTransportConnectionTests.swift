@@ -119,6 +119,18 @@ import TransportConformance
     #expect(servers.map(\.requests.count) == [50, 50, 50, 50])
   }
 
+  @Test func `limits may be as large as can be`() async throws {
+    let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
+    let transport = transport {
+      ($0.maximumConnections, $0.maximumConnectionsPerOrigin, $0.maximumStreamsPerOrigin) = (.max, .max, .max)
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<10 { group.addTask { _ = try await transport.response(to: .to(server, "\(number)")) } }
+      try await group.waitForAll()
+    }
+    #expect(server.requests.count == 10)
+  }
+
   @Test func `a response that comes before the whole request was sent is delivered, and the connection not reused`()
     async throws
   {
