@@ -140,9 +140,7 @@ extension HTTPUploadReader {
     self.stream = stream
     switch stream.next() {
     case .waiting: return false
-    case .failed(let error):
-      throw RequestError(
-        .cannotRead, "The stream of the body failed: \("\(error)".sanitized(upTo: 500))", cause: error, reached: .maybe)
+    case .failed(let error): throw RequestError(wrapping: error)
     case .usedUp:
       throw RequestError(
         .cannotRead,

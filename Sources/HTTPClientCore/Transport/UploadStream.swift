@@ -24,7 +24,9 @@ final class UploadStream: Sendable {
           }
           mailbox.end(.success(()))
         } catch {
-          mailbox.end(.failure(error))
+          // Described here, and not where the connection reads, which no code of the user's may hold up.
+          let message = "The stream of the body failed: \("\(error)".sanitized(upTo: 500))"
+          mailbox.end(.failure(RequestError(.cannotRead, message, cause: error, reached: .maybe)))
         }
       }
     }

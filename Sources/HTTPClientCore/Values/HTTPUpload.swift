@@ -212,7 +212,10 @@ public struct HTTPUpload: Sendable {
 
   private mutating func append(_ piece: Piece) {
     pieces.append(piece)
-    count = count.flatMap { count in piece.count.map { count + $0 } }
+    // A stream may claim any size, which is checked while it is read.
+    count = count.flatMap { count in
+      piece.count.map { ($0 > .max - count) ? .max : count + $0 }
+    }
   }
 
   /// Adds the contents of a file. Throws `cannotRead` if it cannot be opened, or is not a regular file.

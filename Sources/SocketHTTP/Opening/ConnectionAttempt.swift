@@ -47,7 +47,12 @@ final class ConnectionAttempt: @unchecked Sendable {
     } else if let address = SocketAddress(numericHost: host, port: port) {
       run(ConnectionRace([address]))
     } else {
-      lookUp = resolver.lookUp(host, port: port) { [self] result in
+      lookUp = resolver.lookUp(host, port: port) { [self] outcome in
+        // Here, since a resolver's error is described by code of the user's, which must not run on the loop.
+        let result = outcome.mapError { error in
+          let cause: any Error = (error as? SocketAddress.LookUpError)?.systemError ?? error
+          return RequestError(.cannotConnect, "The host '\(host)' was not found: \(error).", cause: cause)
+        }
         loop.submit { [self] in didLookUp(result) }
       }
     }
@@ -59,15 +64,13 @@ final class ConnectionAttempt: @unchecked Sendable {
     cleanUp()
   }
 
-  private func didLookUp(_ result: AddressResolver.Outcome) {
+  private func didLookUp(_ result: Result<[SocketAddress], RequestError>) {
     guard completion != nil else { return }
     lookedUp = .now
     switch result {
     case .success(let addresses):
       run(ConnectionRace(addresses, silent: silent.withLock { $0 }))
-    case .failure(let error):
-      let cause: any Error = (error as? SocketAddress.LookUpError)?.systemError ?? error
-      finish(.failure(RequestError(.cannotConnect, "The host '\(host)' was not found: \(error).", cause: cause)))
+    case .failure(let error): finish(.failure(error))
     }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTestSupport
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 import TransportConformance
@@ -57,6 +58,27 @@ import TransportConformance
       return .now - start
     }
     #expect(server.log.value.connections.count >= 2)
+  }
+
+  @Test func `T6: a resolver's error that is slow to describe itself delays no other request`() async throws {
+    let error = SocketTransportStreamUploadTests.Slow()
+    var configuration = SocketTransport.Configuration()
+    configuration.proxy = .none
+    let asked = Latch()
+    configuration.resolver = { host in
+      if host == "localhost" { return ["127.0.0.1"] }
+      asked.open()
+      throw error
+    }
+    let transport = SocketTransport(configuration: configuration)
+    let unknown = try HTTPRequest(method: .get, url: url("http://unknown.test/"))
+    async let failure = transport.send(unknown).collect(upTo: 100).failure
+    try await asked.wait()
+    let known = try HTTPRequest(method: .get, url: url("http://localhost:\(server.port)/"))
+    let subscription = transport.send(known).subscribe(onCompleted: { error.end.signal() })
+    #expect(await failure?.message.contains("slow") == true)
+    #expect(error.hasEnded.withLock { $0 })
+    withExtendedLifetime(subscription) {}
   }
 
   @Test func `names have the addresses that the configuration's resolver gives, or else the system's`() async throws {

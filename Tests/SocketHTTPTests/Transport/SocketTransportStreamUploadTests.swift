@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HTTPClientCore
 import HTTPTestSupport
@@ -134,6 +135,50 @@ struct SocketTransportStreamUploadTests {
     #expect(error.reached == .maybe)
     #expect(error.message.contains("Broken"))
     #expect(world.server.requests.isEmpty)
+  }
+
+  /// An error whose description waits for something.
+  struct Slow: Error, CustomStringConvertible {
+    let end = DispatchSemaphore(value: 0)
+    let hasEnded = Locked(false)
+
+    var description: String {
+      let isInTime = end.wait(timeout: .now() + 5) == .success
+      hasEnded.withLock { $0 = isInTime }
+      end.signal()
+      return "slow"
+    }
+  }
+
+  @Test func `T6: an error of the stream that is slow to describe itself delays no other request`() async throws {
+    let world = try World([.readHead, .waitForClientToClose], Self.answering)
+    let error = Slow()
+    let begun = Latch()
+    var request = try world.request(
+      .stream {
+        AsyncThrowingStream<Data, any Error> { continuation in
+          continuation.yield(Data([1]))
+          Task {
+            try? await begun.wait()
+            continuation.finish(throwing: error)
+          }
+        }
+      })
+    request.onProgress = { if $0.sent > 0 { begun.open() } }
+    async let failure = world.transport.send(request).collect(upTo: 100).failure
+    try await begun.wait()
+    let other = try HTTPRequest(method: .get, url: world.url)
+    let subscription = world.transport.send(other).subscribe(onCompleted: { error.end.signal() })
+    #expect(await failure?.message.contains("slow") == true)
+    #expect(error.hasEnded.withLock { $0 })
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `sizes that no stream can have are added up without a trap`() throws {
+    var upload = try HTTPUpload.stream(count: .max, Self.pieces(1))
+    upload.append(Data([1]))
+    try upload.append(count: .max, Self.pieces(1))
+    #expect(upload.count == .max)
   }
 
   @Test(arguments: [1, 999_999, 1_000_002, 1_000_004, 5_000_000])
