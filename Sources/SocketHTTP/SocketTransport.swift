@@ -2,8 +2,8 @@ public import HTTPClientCore
 public import Streams
 import SystemBase
 
-/// Sends requests over sockets of its own: HTTP/1.1 with persistent connections, and one thread that waits for all of
-/// them.
+/// Sends requests over sockets of its own, in HTTP/1.1 and HTTP/2 with persistent connections, and one thread that waits
+/// for all of them.
 ///
 /// - Deadlines have a resolution of a millisecond, and fire a few milliseconds late at most.
 /// - Callbacks come one at a time for each subscriber: on the task that awaits the stream's `value`, otherwise on one
@@ -316,7 +316,7 @@ extension SocketTransport.Configuration {
     /// connections, some after a few minutes, keep one that is probed.
     public var probeAfter: Duration? = .seconds(30)
 
-    /// The time between two such questions: `TCP_KEEPINTVL`, in whole seconds; 10 seconds by default.
+    /// The time between two probes: `TCP_KEEPINTVL`, in whole seconds; 10 seconds by default.
     public var probeInterval = Duration.seconds(10)
 
     /// The number of probes without a response after which the connection counts as broken: `TCP_KEEPCNT`; 3 by
@@ -325,7 +325,7 @@ extension SocketTransport.Configuration {
 
     /// How long what was sent may remain unacknowledged before the connection counts as broken: `TCP_USER_TIMEOUT`
     /// (RFC 9293, section 3.8.3), in milliseconds; a minute by default. On Linux it also takes the place of
-    /// ``probeCount``, so it should be what the questions take together. `nil` for the system's own limit, about a
+    /// ``probeCount``, so it should be what the probes take together. `nil` for the system's own limit, about a
     /// quarter of an hour. Only on Linux.
     public var unacknowledgedTimeout: Duration? = .seconds(60)
 

@@ -19,8 +19,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
   let lifetimeShare = Double.random(in: 0.9...1)
 
   /// `nil` unless the connection is open. Its lock is held for moments: for writing or parsing a head, and during system
-  /// calls on the socket, which do not block, for at most 64 KiB at a time. It is never held together with another lock
-  /// except those of the progress report, of an upload and of the TLS tickets, under which nothing else is called.
+  /// calls on the socket, which do not block, for at most 64 KiB at a time. It is held together
+  /// only with locks under which nothing waits and no code of the user's runs: those of the progress report, of uploads and
+  /// channels, of the TLS tickets, and of the loop's inbox.
   let wire = Locked<Wire?>(nil)
 
   /// What other threads leave for the loop, so that they neither wait for the lock of a connection that is busy nor each

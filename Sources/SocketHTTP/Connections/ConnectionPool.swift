@@ -158,7 +158,7 @@ struct ConnectionPool<
 
   /// Ends an exchange whose response has arrived. Call `makeAvailable`, `setLimit` or `remove` for its connection then.
   ///
-  /// Returns false if the exchange no longer has this connection: then it was cancelled, and the connection is gone.
+  /// Returns false if the exchange no longer has this connection: then it was cancelled.
   mutating func finish(_ exchange: Exchange, on connection: Connection) -> Bool {
     guard let place = places.index(forKey: ObjectIdentifier(exchange)),
       case .connected(let member, let index) = places.values[place], member.connection === connection

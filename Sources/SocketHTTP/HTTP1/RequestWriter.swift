@@ -22,9 +22,7 @@ struct RequestWriter {
   /// The bytes of the head of a request that is writable, with room for `count` more.
   func head(of request: HTTPRequest, reserving count: Int = 0) -> [UInt8] {
     let (target, headers) = (request.target, request.headers)
-    // RFC 9110, section 8.6: a length of 0 is sent if the method normally has a body.
-    let length = request.bodyCount
-    let lengthField = length.flatMap { $0 > 0 || request.method.expectsBody ? String($0) : nil }
+    let lengthField = request.announcedCount.map { String($0) }
 
     return [UInt8](unsafeUninitializedCapacity: capacity(for: request) + count) { buffer, count in
       var text = TextBuffer(buffer)
@@ -43,7 +41,7 @@ struct RequestWriter {
       if headers.contains("TE") { text.write(name: "Connection", value: "TE") }
       if let proxyAuthorization { text.write(name: "Proxy-Authorization", value: proxyAuthorization) }
       if let lengthField { text.write(name: "Content-Length", value: lengthField) }
-      if length == nil { text.write(name: "Transfer-Encoding", value: "chunked") }
+      if request.bodyCount == nil { text.write(name: "Transfer-Encoding", value: "chunked") }
       text.write("\r\n")
       count = text.count
     }
@@ -89,6 +87,9 @@ extension RequestWriter {
   }
 }
 
-extension HTTPMethod {
-  fileprivate var expectsBody: Bool { self == .post || self == .put || self == .patch }
+extension HTTPRequest {
+  /// The length to announce; one of 0 only if the method normally has a body (RFC 9110, section 8.6).
+  var announcedCount: Int? {
+    bodyCount.flatMap { $0 > 0 || method == .post || method == .put || method == .patch ? $0 : nil }
+  }
 }

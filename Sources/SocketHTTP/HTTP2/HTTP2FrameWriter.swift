@@ -19,8 +19,6 @@ struct HTTP2FrameWriter: ~Copyable {
   /// Whether there was no memory for a frame: then nothing that follows it would be understood.
   private(set) var hasFailed = false
 
-  var isEmpty: Bool { queue.isEmpty }
-
   var count: Int { queue.count }
 
   /// How many bytes were written, with those that have been taken.

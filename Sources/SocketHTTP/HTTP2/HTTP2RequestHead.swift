@@ -23,9 +23,7 @@ struct HTTP2RequestHead {
     path = request.target.path
     headers = request.headers
     self.defaults = defaults
-    // RFC 9110, section 8.6: a length of 0 is sent if the method normally has a body.
-    let expectsBody = request.method == .post || request.method == .put || request.method == .patch
-    contentLength = request.bodyCount.flatMap { $0 > 0 || expectsBody ? $0 : nil }
+    contentLength = request.announcedCount
   }
 
   /// A request for a tunnel, in which another protocol is spoken (RFC 8441, section 4).

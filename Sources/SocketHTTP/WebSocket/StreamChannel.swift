@@ -9,7 +9,7 @@ import SystemBase
 /// notified there, as a poller would: once there is something to read, or room again. What is not read stays with the server, since
 /// its window opens as the bytes are read.
 ///
-/// Under its lock, only small closures that submit to the loop are called.
+/// Nothing is called under its lock.
 final class StreamChannel: ByteChannel, Sendable {
   private struct State {
     var head: HTTPResponseHead?
