@@ -32,7 +32,7 @@ public struct HTTPRequest: Sendable {
   }
 
   /// The body in the place of ``body``, if it is not to be in memory as a whole. Not every transport can send it: one that
-  /// cannot fails with `invalidRequest`. While it is sent, the default total deadline does not count.
+  /// cannot fails with `invalidRequest`. The default total deadline counts from when it has been sent.
   public var upload: HTTPUpload? {
     get { message.value.carried.value.upload }
     set { message.value.carried.value.upload = newValue }

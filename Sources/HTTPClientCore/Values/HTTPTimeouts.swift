@@ -11,7 +11,7 @@ public struct HTTPTimeouts: Sendable {
   ///
   /// The default does not end what makes progress: it stops counting with the head of a successful response that is
   /// read as it arrives (``HTTPRequest/mayOutlastTotal(_:)``): a stream, or a download. From then on, only `idle`
-  /// counts.
+  /// counts. It begins to count once an upload has been sent.
   public var total: Duration? {
     didSet { isTotalSet = true }
   }

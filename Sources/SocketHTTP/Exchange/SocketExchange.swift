@@ -40,6 +40,8 @@ final class SocketExchange: @unchecked Sendable {
   /// `busy` while the observer handles what the server has sent, when the server is not to blame for the silence.
   private let lastActivity = Atomic<Int64>(-1)
   private static let busy = Int64.max
+  /// Whether the body's source has nothing to send yet, for which the server is not to blame, either.
+  private let isPausing = Atomic<Bool>(false)
   /// When the wait for the current connection began, in nanoseconds from the start.
   private let waitingSince = Atomic<Int64>(0)
   /// Whether the request is on a connection that was used before, and nothing has come back on it.
@@ -48,7 +50,10 @@ final class SocketExchange: @unchecked Sendable {
   private let isWithdrawn = Atomic<Bool>(false)
   private let progress: ProgressReport?
   private let sendGate = SendGate()
-  /// Whether the default total has stopped counting.
+  /// When the total begins to count, in nanoseconds from the start. Negative while it does not: during an upload that may
+  /// outlast it.
+  private let totalStart = Atomic<Int64>(0)
+  /// Whether the default total has stopped counting for good, as the response may outlast it.
   private let hasOutlastedTotal = Atomic<Bool>(false)
 
   /// Throws `invalidRequest` if the request cannot be written.
@@ -66,7 +71,7 @@ final class SocketExchange: @unchecked Sendable {
     self.observer = observer
     decoding = ResponseDecoding(request, undecodable: undecodable)
     progress = request.onProgress.map { ProgressReport($0, totalToSend: request.bodyCount) }
-    if request.mayOutlastTotal { hasOutlastedTotal.store(true, ordering: .relaxed) }
+    if request.mayOutlastTotal { totalStart.store(-1, ordering: .relaxed) }
     self.request = request  // last, so that it is moved instead of copied
   }
 
@@ -110,8 +115,10 @@ final class SocketExchange: @unchecked Sendable {
   var nextDeadline: (phase: ExchangeDeadlines.Phase, instant: Instant)? {
     var timeouts = request.timeouts
     let sign = lastActivity.load(ordering: .relaxed)
-    if sign == Self.busy { timeouts.idle = nil }
-    if hasOutlastedTotal.load(ordering: .relaxed) { timeouts.total = nil }
+    if sign == Self.busy || isPausing.load(ordering: .relaxed) { timeouts.idle = nil }
+    let sent = totalStart.load(ordering: .relaxed)
+    let counts = sent >= 0 && !hasOutlastedTotal.load(ordering: .relaxed)
+    timeouts.total = counts ? timeouts.total.map { .nanoseconds(sent) + $0 } : nil
     var deadlines = ExchangeDeadlines(timeouts, start: start)
     deadlines.recordLoss(at: start + .nanoseconds(waitingSince.load(ordering: .relaxed)))
     if sign >= 0 { deadlines.recordActivity(at: sign == Self.busy ? start : start + .nanoseconds(sign)) }
@@ -120,9 +127,10 @@ final class SocketExchange: @unchecked Sendable {
 
   /// When to check the deadlines again: whatever happens after `now`, none passes before then.
   func nextLook(after now: Instant) -> Instant? {
-    // Either deadline may begin to count only after this check: the idle one when there is a connection or the observer
-    // is done, the connect one when a connection is lost.
-    let later = earlier(request.timeouts.idle, request.timeouts.connect)
+    // Each deadline may begin to count only after this check: the idle one when there is a connection or the observer
+    // is done, the connect one when a connection is lost, the total one when an upload is sent.
+    var later = earlier(request.timeouts.idle, request.timeouts.connect)
+    if request.mayOutlastTotal { later = earlier(later, request.timeouts.total) }
     return earlier(nextDeadline?.instant, later.map { now + $0 })
   }
 
@@ -149,6 +157,8 @@ final class SocketExchange: @unchecked Sendable {
   func recordLoss(at instant: Instant = .now) {
     waitingSince.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
     lastActivity.store(-1, ordering: .relaxed)
+    isPausing.store(false, ordering: .relaxed)
+    if request.mayOutlastTotal { totalStart.store(-1, ordering: .relaxed) }
     isOnSilentConnection.store(false, ordering: .relaxed)
   }
 
@@ -159,6 +169,15 @@ final class SocketExchange: @unchecked Sendable {
     let now = Instant.now.nanoseconds - start.nanoseconds
     // The observer may be given something on another thread meanwhile.
     _ = lastActivity.compareExchange(expected: last, desired: now, ordering: .relaxed)
+  }
+
+  /// Records that the body's source has nothing to send yet.
+  func recordPause() { isPausing.store(true, ordering: .relaxed) }
+
+  /// Records that it has something again, or has ended.
+  func recordEndOfPause() {
+    isPausing.store(false, ordering: .relaxed)
+    recordActivityUnlessBusy()
   }
 
   /// Records that the first bytes of a response have arrived.
@@ -195,6 +214,12 @@ final class SocketExchange: @unchecked Sendable {
 
   /// Records how many bytes of the request's body have been written.
   func didSend(_ count: Int) { progress?.didSend(count) }
+
+  /// Records that the whole body has been written.
+  func didSendAll() {
+    guard request.mayOutlastTotal else { return }
+    totalStart.store(Instant.now.nanoseconds - start.nanoseconds, ordering: .relaxed)
+  }
 
   /// Records that the observer has gone, which also ends a delivery that is in flight. Returns false if the exchange
   /// had already ended.

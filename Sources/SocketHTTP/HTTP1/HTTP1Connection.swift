@@ -66,18 +66,18 @@ final class HTTP1Connection: HTTPConnection {
     // In place: copying it costs more than its work.
     let outcome = withUnsafeMutablePointer(to: &outbound) { $0.pointee.withNext(body) }
     guard case .blocked = outcome, outbound.isWaiting else { return outcome }
-    // The server is not to blame for the time that this takes.
-    exchange?.recordDelivery()
+    exchange?.recordPause()
     isWaiting = true
     return nil
   }
 
   func didWrite(_ count: Int) {
-    if isWaiting { exchange?.recordActivity() } else { exchange?.recordActivityUnlessBusy() }
+    if isWaiting { exchange?.recordEndOfPause() } else { exchange?.recordActivityUnlessBusy() }
     isWaiting = false
     hasSent = true
     outbound.advance(by: count)
     exchange?.didSend(outbound.writtenCount - headSize)
+    if outbound.isEmpty { exchange?.didSendAll() }
   }
 
   func didFlush() -> Bool {

@@ -258,15 +258,14 @@ final class HTTP2Connection: HTTPConnection {
         case .lent(let bytes):
           _ = upload.advance(by: bytes.count)
           machine.send(bytes, on: stream, isEnd: upload.isAtEnd)
-          if wasWaiting { exchange.recordActivity() }
+          if wasWaiting { exchange.recordEndOfPause() }
           if upload.isAtEnd { return finishUpload(of: stream) }
         case .waiting:
-          // The server is not to blame for the time that this takes.
-          exchange.recordDelivery()
+          exchange.recordPause()
           return
         case .end:
           machine.send(Data(), on: stream, isEnd: true)
-          if wasWaiting { exchange.recordActivity() }
+          if wasWaiting { exchange.recordEndOfPause() }
           return finishUpload(of: stream)
         }
       }
@@ -294,6 +293,7 @@ final class HTTP2Connection: HTTPConnection {
         carried[index].exchange.recordActivityUnlessBusy()
         carried[index].exchange.didSend(progress.written)
       }
+      if progress.isWritten { carried[index].exchange.didSendAll() }
       return progress.isWritten
     }
   }

@@ -10,9 +10,12 @@ import Testing
 @Suite struct HTTP1ConnectionTests {
   private let route = Route(host: "h", port: 80, isSecure: false)
 
-  private func exchange(_ method: HTTPMethod = .get, body: Data? = nil) throws -> SocketExchange {
-    try SocketExchange(
-      HTTPRequest(method: method, url: url("http://h/"), body: body), route: route, observer: AnyObserver { _ in })
+  private func exchange(
+    _ method: HTTPMethod = .get, body: Data? = nil, upload: HTTPUpload? = nil, timeouts: HTTPTimeouts = HTTPTimeouts()
+  ) throws -> SocketExchange {
+    var request = try HTTPRequest(method: method, url: url("http://h/"), body: body, timeouts: timeouts)
+    request.upload = upload
+    return try SocketExchange(request, route: route, observer: AnyObserver { _ in })
   }
 
   /// The bytes that are to be sent, of which up to so many are taken.
@@ -77,6 +80,35 @@ import Testing
     _ = write(http)
     #expect(http.didFlush())
     #expect(try completion(http.next(isEmpty: true))?.mayReuse == true)
+  }
+
+  @Test(arguments: ["103 Early Hints\r\n", "200 OK\r\nContent-Length: 0\r\n", "200 OK\r\nContent-Length: 1\r\n"])
+  func `whatever the server says, it is not to blame for a pause of the body's stream`(head: String) throws {
+    let (pieces, stream) = AsyncStream.makeStream(of: Data.self)
+    let (http, exchange) = (HTTP1Connection(), try exchange(.post, upload: .stream { pieces }))
+    http.begin(exchange, whenReady: {})
+    _ = write(http)
+    #expect(exchange.nextDeadline?.phase == nil)
+    try receive("HTTP/1.1 \(head)\r\n", http)
+    #expect(exchange.nextDeadline?.phase == nil)
+    #expect(exchange.deliver([]))
+    #expect(exchange.nextDeadline?.phase == nil)
+    stream.finish()
+  }
+
+  @Test func `the default total counts once an upload is written`() throws {
+    var upload = HTTPUpload()
+    upload.append(Data("hi".utf8))
+    let timeouts = HTTPTimeouts(connect: nil, idle: nil)
+    let (http, exchange) = (HTTP1Connection(), try exchange(.post, upload: upload, timeouts: timeouts))
+    http.begin(exchange, whenReady: nil)
+    _ = write(http, upTo: 10)
+    #expect(exchange.nextDeadline?.phase == nil)
+    #expect(exchange.nextLook(after: .now) != nil)
+    _ = write(http)
+    #expect(exchange.nextDeadline?.phase == .completion)
+    exchange.recordLoss()
+    #expect(exchange.nextDeadline?.phase == nil)
   }
 
   enum Ending: CaseIterable { case refusesMore, reset, cutWithoutNotice }

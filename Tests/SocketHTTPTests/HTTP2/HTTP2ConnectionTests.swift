@@ -9,11 +9,14 @@ import Testing
 /// What a connection in HTTP/2 makes of the frames of a server, without a socket.
 @Suite struct HTTP2ConnectionTests {
   private func exchange(
-    _ method: HTTPMethod = .get, body: Data? = nil, upload: HTTPUpload? = nil
+    _ method: HTTPMethod = .get, body: Data? = nil, upload: HTTPUpload? = nil, timeouts: HTTPTimeouts = HTTPTimeouts()
   ) throws -> SocketExchange {
     let url = try #require(URL(string: "http://127.0.0.1/"))
     var request = try HTTPRequest(method: method, url: url, body: body)
-    if let upload { request.upload = upload }
+    if let upload {
+      request.upload = upload
+      request.timeouts = timeouts
+    }
     return try SocketExchange(
       request, route: Route(host: "127.0.0.1", port: 80, isSecure: false), observer: AnyObserver { _ in })
   }
@@ -55,6 +58,18 @@ import Testing
     // The head of the query, and a ping; the mutation waits for its answer.
     #expect(HTTP2ClientFrame.take(from: &written).map(\.type).sorted() == [1, 6])
     #expect(connection.load == 2)
+  }
+
+  @Test(arguments: ["", "hi"]) func `the default total counts once an upload is written`(body: String) throws {
+    let connection = try connection()
+    write(connection)
+    var upload = HTTPUpload()
+    upload.append(Data(body.utf8))
+    let exchange = try exchange(.post, upload: upload, timeouts: HTTPTimeouts(connect: nil, idle: nil))
+    connection.begin(exchange, whenReady: {})
+    #expect(exchange.nextDeadline?.phase == nil)
+    write(connection)
+    #expect(exchange.nextDeadline?.phase == .completion)
   }
 
   @Test func `T10: what is not replayable waits for the settings of a server that has not sent them for long`() throws {
