@@ -153,7 +153,7 @@ import Testing
         return processorTime() - start
       }.min() ?? 0
     }
-    #expect(time(8_192) < time(1_024) * 24)
+    #expect(time(4_096) < time(512) * 24)
   }
 
   @Test func `S3: a redactor shows its secrets by nothing that prints or dumps it`() throws {

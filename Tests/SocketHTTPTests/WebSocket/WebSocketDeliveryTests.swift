@@ -193,8 +193,7 @@ import Testing
     // A megabyte of random letters, over and over: further apart than what is looked at for a repetition.
     var random = SplitMix(seed: 1)
     let block = (0..<1 << 20).map { _ in 97 + UInt8(random.next() >> 60) }
-    let text = [[UInt8]](repeating: block, count: 64).flatMap { $0 }
-    let message = WebSocketMessage.text(String(decoding: text, as: UTF8.self))
+    let message = WebSocketMessage.text(String(repeating: String(decoding: block, as: UTF8.self), count: 64))
     let request = try server.request {
       $0.compression = .perMessage
       $0.limits.unsent = 64 << 20

@@ -80,7 +80,7 @@ import Testing
   func `T6: of frames that come together, a turn reads so many at most`(flood: WebSocketFloodTests.Flood) {
     guard flood != .afterClose else { return }
     var machine = WebSocketMachine(limit: 1 << 20, compression: CompressionAgreement(serverKeepsContext: false))
-    let count = 20_000
+    let count = 10_000
     var effects = effects(
       of: flood.beginning + Array(repeatElement(flood.rest, count: count).joined()), on: &machine)
     var turns = 1
