@@ -56,4 +56,9 @@ extension HTTPTimeouts {
     timeouts.isTotalSet = isTotalSet
     return timeouts
   }
+
+  /// These timeouts for a request whose default total begins to count later: with the whole of it.
+  package var withWholeDefaultTotal: HTTPTimeouts {
+    isTotalSet ? self : HTTPTimeouts(connect: connect, idle: idle)
+  }
 }

@@ -42,6 +42,8 @@ final class SocketExchange: @unchecked Sendable {
   private static let busy = Int64.max
   /// Whether the body's source has nothing to send yet, for which the server is not to blame, either.
   private let isPausing = Atomic<Bool>(false)
+  /// Whether the server has refused the request, and so needs nothing of the body.
+  private let isRefused = Atomic<Bool>(false)
   /// When the wait for the current connection began, in nanoseconds from the start.
   private let waitingSince = Atomic<Int64>(0)
   /// Whether the request is on a connection that was used before, and nothing has come back on it.
@@ -71,7 +73,11 @@ final class SocketExchange: @unchecked Sendable {
     self.observer = observer
     decoding = ResponseDecoding(request, undecodable: undecodable)
     progress = request.onProgress.map { ProgressReport($0, totalToSend: request.bodyCount) }
-    if request.mayOutlastTotal { totalStart.store(-1, ordering: .relaxed) }
+    var request = request
+    if request.mayOutlastTotal {
+      totalStart.store(-1, ordering: .relaxed)
+      request.timeouts = request.timeouts.withWholeDefaultTotal
+    }
     self.request = request  // last, so that it is moved instead of copied
   }
 
@@ -114,8 +120,10 @@ final class SocketExchange: @unchecked Sendable {
   /// The deadline that comes next in the current state.
   var nextDeadline: (phase: ExchangeDeadlines.Phase, instant: Instant)? {
     var timeouts = request.timeouts
+    // The pause first: its end is recorded after the activity.
+    let isPausing = isPausing.load(ordering: .acquiring)
     let sign = lastActivity.load(ordering: .relaxed)
-    if sign == Self.busy || isPausing.load(ordering: .relaxed) { timeouts.idle = nil }
+    if sign == Self.busy || isPausing { timeouts.idle = nil }
     let sent = totalStart.load(ordering: .relaxed)
     let counts = sent >= 0 && !hasOutlastedTotal.load(ordering: .relaxed)
     timeouts.total = counts ? timeouts.total.map { .nanoseconds(sent) + $0 } : nil
@@ -172,12 +180,15 @@ final class SocketExchange: @unchecked Sendable {
   }
 
   /// Records that the body's source has nothing to send yet.
-  func recordPause() { isPausing.store(true, ordering: .relaxed) }
+  func recordPause() {
+    if !isRefused.load(ordering: .relaxed) { isPausing.store(true, ordering: .relaxed) }
+  }
 
-  /// Records that it has something again, or has ended.
+  /// Records that it has something again, or has ended, or that the server wants no more.
   func recordEndOfPause() {
-    isPausing.store(false, ordering: .relaxed)
+    guard isPausing.load(ordering: .relaxed) else { return }
     recordActivityUnlessBusy()
+    isPausing.store(false, ordering: .releasing)
   }
 
   /// Records that the first bytes of a response have arrived.
@@ -193,7 +204,11 @@ final class SocketExchange: @unchecked Sendable {
   }
 
   /// Whether its total time is over, or will be within the few milliseconds by which timers differ.
-  var isOverdue: Bool { request.timeouts.total.map { start + $0 + .milliseconds(-10) <= .now } ?? false }
+  var isOverdue: Bool {
+    let sent = totalStart.load(ordering: .relaxed)
+    guard sent >= 0, let total = request.timeouts.total else { return false }
+    return start + .nanoseconds(sent) + total + .milliseconds(-10) <= .now
+  }
 
   // MARK: - Delivery
 
@@ -219,6 +234,14 @@ final class SocketExchange: @unchecked Sendable {
   func didSendAll() {
     guard request.mayOutlastTotal else { return }
     totalStart.store(Instant.now.nanoseconds - start.nanoseconds, ordering: .relaxed)
+  }
+
+  /// Records that the server wants no more of the body (RFC 9110, section 10.1.1): what is left of it is no excuse any more.
+  private func didRefuse() {
+    guard request.upload != nil else { return }
+    isRefused.store(true, ordering: .relaxed)
+    if totalStart.load(ordering: .relaxed) < 0 { didSendAll() }
+    recordEndOfPause()
   }
 
   /// Records that the observer has gone, which also ends a delivery that is in flight. Returns false if the exchange
@@ -277,6 +300,7 @@ final class SocketExchange: @unchecked Sendable {
       for part in parts {
         progress?.didReceive(part)
         if part.mayOutlastTotal(request.reading) { hasOutlastedTotal.store(true, ordering: .relaxed) }
+        if case .head(let head) = part, !head.isSuccess { didRefuse() }
         try decoding.decode(part) { decoded in
           observer.onNext(decoded)
           return !isStopped.load(ordering: .relaxed)

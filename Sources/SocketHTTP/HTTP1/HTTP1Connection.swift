@@ -16,8 +16,6 @@ final class HTTP1Connection: HTTPConnection {
   @exclusivity(unchecked) private var outbound = Outbound()
   @exclusivity(unchecked) private var headSize = 0
   @exclusivity(unchecked) private var hasSent = false
-  /// Whether an upload had nothing to send.
-  @exclusivity(unchecked) private var isWaiting = false
   @exclusivity(unchecked) private var writeError: RequestError?
 
   @exclusivity(unchecked) private var parser: HTTP1Parser?
@@ -46,7 +44,6 @@ final class HTTP1Connection: HTTPConnection {
   func begin(_ exchange: SocketExchange, whenReady: (@Sendable () -> Void)?) {
     self.exchange = exchange
     start = .now
-    isWaiting = false
     let body = exchange.request.body ?? Data()
     let isJoined = body.count <= Self.largestJoinedBody
     var head = RequestWriter(for: exchange).head(of: exchange.request, reserving: isJoined ? body.count : 0)
@@ -65,15 +62,16 @@ final class HTTP1Connection: HTTPConnection {
     if outbound.isEmpty { return nil }
     // In place: copying it costs more than its work.
     let outcome = withUnsafeMutablePointer(to: &outbound) { $0.pointee.withNext(body) }
-    guard case .blocked = outcome, outbound.isWaiting else { return outcome }
-    exchange?.recordPause()
-    isWaiting = true
-    return nil
+    if case .blocked = outcome, outbound.isWaiting {
+      exchange?.recordPause()
+      return nil
+    }
+    exchange?.recordEndOfPause()
+    return outcome
   }
 
   func didWrite(_ count: Int) {
-    if isWaiting { exchange?.recordEndOfPause() } else { exchange?.recordActivityUnlessBusy() }
-    isWaiting = false
+    exchange?.recordActivityUnlessBusy()
     hasSent = true
     outbound.advance(by: count)
     exchange?.didSend(outbound.writtenCount - headSize)

@@ -253,19 +253,19 @@ final class HTTP2Connection: HTTPConnection {
       while let progress = machine.progress(of: stream), progress.queued < Self.uploadAhead {
         // The server may not want the rest.
         if progress.isWritten { return finishUpload(of: stream) }
-        let wasWaiting = upload.isWaiting
         switch try upload.withNext({ _, bytes in Data(bytes) }) {
         case .lent(let bytes):
           _ = upload.advance(by: bytes.count)
           machine.send(bytes, on: stream, isEnd: upload.isAtEnd)
-          if wasWaiting { exchange.recordEndOfPause() }
+          exchange.recordEndOfPause()
           if upload.isAtEnd { return finishUpload(of: stream) }
         case .waiting:
-          exchange.recordPause()
+          // The server is still to blame for what its window has no room for.
+          if progress.queued == 0 { exchange.recordPause() }
           return
         case .end:
           machine.send(Data(), on: stream, isEnd: true)
-          if wasWaiting { exchange.recordEndOfPause() }
+          exchange.recordEndOfPause()
           return finishUpload(of: stream)
         }
       }

@@ -1,6 +1,8 @@
 import Foundation
 import HTTPTestSupport
 import Streams
+import SystemBase
+import TestSupport
 import Testing
 
 @testable import HTTPClientCore
@@ -94,6 +96,46 @@ import Testing
     #expect(exchange.deliver([]))
     #expect(exchange.nextDeadline?.phase == nil)
     stream.finish()
+  }
+
+  @Test func `a server that refuses is to blame for the rest of its response, whatever pauses`() throws {
+    let (pieces, stream) = AsyncStream.makeStream(of: Data.self)
+    let (http, exchange) = (HTTP1Connection(), try exchange(.post, upload: .stream { pieces }))
+    http.begin(exchange, whenReady: {})
+    _ = write(http)
+    try receive("HTTP/1.1 413 Content Too Large\r\nContent-Length: 10\r\n\r\n1", http)
+    guard case .parts(let parts, _)? = try http.next(isEmpty: true) else {
+      return #expect(Bool(false), "the head was kept")
+    }
+    #expect(exchange.deliver(parts))
+    _ = write(http)
+    #expect(exchange.nextDeadline?.phase == .activity)
+    stream.finish()
+  }
+
+  @Test func `a server that takes nothing is to blame once the stream has something again`() async throws {
+    let (pieces, stream) = AsyncStream.makeStream(of: Data.self)
+    let isReady = Latch()
+    let (http, exchange) = (HTTP1Connection(), try exchange(.post, upload: .stream { pieces }))
+    http.begin(exchange, whenReady: { isReady.open() })
+    _ = write(http)
+    stream.yield(Data([1]))
+    try await isReady.wait()
+    guard case .blocked? = http.withNext({ _, _ in .blocked }) else { return #expect(Bool(false), "it was not asked") }
+    #expect(exchange.nextDeadline?.phase == .activity)
+    stream.finish()
+  }
+
+  @Test func `of the default total, an upload has all once it is written, whatever time went before`() throws {
+    var upload = HTTPUpload()
+    upload.append(Data("hi".utf8))
+    let timeouts = HTTPTimeouts(connect: nil, idle: nil).after(.seconds(80))
+    let (http, exchange) = (HTTP1Connection(), try exchange(.post, upload: upload, timeouts: timeouts))
+    http.begin(exchange, whenReady: nil)
+    let now = Instant.now
+    #expect(try #require(exchange.nextLook(after: now)) > now)
+    _ = write(http)
+    #expect(try #require(exchange.nextDeadline).instant > now + .seconds(59))
   }
 
   @Test func `the default total counts once an upload is written`() throws {

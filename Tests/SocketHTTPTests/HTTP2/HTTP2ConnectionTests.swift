@@ -60,6 +60,24 @@ import Testing
     #expect(connection.load == 2)
   }
 
+  @Test func `a server whose window has no room is to blame, although the body's stream pauses`() async throws {
+    let connection = HTTP2Connection()
+    // The initial window of a stream.
+    try receive(HTTP2ServerFrame.settings([(4, 0)]), on: connection)
+    write(connection)
+    let (pieces, stream) = AsyncStream.makeStream(of: Data.self)
+    let isReady = Latch()
+    let exchange = try exchange(.post, upload: .stream { pieces })
+    connection.begin(exchange, whenReady: { isReady.open() })
+    write(connection)
+    #expect(exchange.nextDeadline?.phase == nil)
+    stream.yield(Data([1]))
+    try await isReady.wait()
+    write(connection)
+    #expect(exchange.nextDeadline?.phase == .activity)
+    stream.finish()
+  }
+
   @Test(arguments: ["", "hi"]) func `the default total counts once an upload is written`(body: String) throws {
     let connection = try connection()
     write(connection)
