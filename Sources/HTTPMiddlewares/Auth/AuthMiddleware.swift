@@ -230,13 +230,12 @@ private final class AuthenticatedRequest: RequestPassage, @unchecked Sendable {
 
 /// Tokens for connections that outlast requests, such as those of subscriptions.
 extension AuthMiddleware {
-  /// A token as it was taken for a connection.
+  /// A token for a connection.
   package struct Grant: Sendable {
     /// The token; `nil` if nobody is signed in.
-    package var token: AccessToken? { ticket.token }
+    package let token: AccessToken?
     /// The header field that carries it.
     package let field: HTTPField?
-    fileprivate let ticket: TokenKeeper.Ticket
   }
 
   /// What tells the holders of tokens apart: a middleware and its copies have one.
@@ -259,13 +258,12 @@ extension AuthMiddleware {
     keeper.refreshingTicket(of: old?.pinned, replacedBy: token)
   }
 
-  /// A cold stream of the token for a connection: the current one, or, if the server has rejected that of an earlier
-  /// grant, the one that a refresh brings, which is shared with all requests. `old` is the last token of the connection's
-  /// account.
+  /// A cold stream of the token for a connection: the current one, or, if the server has rejected the last one, `old`, the
+  /// one that a refresh brings, which is shared with all requests.
   ///
   /// Fails with `cancelled` if that account has signed out: the connection was its own.
   package func grant(
-    for request: HTTPRequest, of old: AccessToken?, after last: Grant?, isRejected: Bool
+    for request: HTTPRequest, after old: AccessToken?, isRejected: Bool
   ) -> Observable<Grant> {
     .deferred {
       let current = keeper.ticket()
@@ -274,7 +272,7 @@ extension AuthMiddleware {
       // Another request may have had it replaced already.
       let isOfNoUse =
         refreshing != nil || ticket.isExpired
-        || isRejected && (ticket.token?.value).hasBytes(of: last?.token?.value)
+        || isRejected && (ticket.token?.value).hasBytes(of: old?.value)
       let tickets = isOfNoUse ? keeper.renewed(ticket, for: request) : .just(ticket)
       return tickets.take(1).map { ticket in
         if !continues(old, with: ticket.token) {
@@ -283,7 +281,7 @@ extension AuthMiddleware {
             operationName: request.operationName)
         }
         let field = try ticket.token.map { try decider.field(with: $0) }
-        return Grant(field: field, ticket: ticket)
+        return Grant(token: ticket.token, field: field)
       }
     }
   }

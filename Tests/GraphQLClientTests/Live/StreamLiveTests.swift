@@ -7,6 +7,7 @@ import HTTPTestSupport
 import Streams
 import StreamsTesting
 import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 
@@ -174,6 +175,29 @@ import Testing
     let seen = harness.run()
     #expect(harness.transport.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new"])
     #expect(seen.elements.compactMap(\.value) == [3, 2])
+    #expect(seen.state.value.isCompleted)
+  }
+
+  @Test func `L6: a token that a challenge has brought is not used again once a stream says that it has expired`()
+    throws
+  {
+    let count = Locked(0)
+    let provider = InMemoryTokenProvider { _ in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      return .just(AccessToken("t\(number)"))
+    }
+    let harness = try Harness(.eventStream, tokens: provider)
+    harness.transport.expect(.any, .response(status: 401))
+    let rejection = #"{"errors":[{"message":"m","extensions":{"code":"UNAUTHENTICATED"}}]}"#
+    let stream = Format.eventStream.body([3], isComplete: false) + "event: next\ndata: \(rejection)\n\n"
+    harness.transport.expect(.any, .response(headers: Format.eventStream.contentType, body: Data(stream.utf8)))
+    harness.transport.always(.any, Format.eventStream.response([2]))
+    let seen = harness.run()
+    #expect(harness.transport.requests.map { $0.headers["Authorization"] } == [nil, "Bearer t1", "Bearer t2"])
+    #expect(seen.elements.suffix(2) == [.reconnected, .value(2)])
     #expect(seen.state.value.isCompleted)
   }
 

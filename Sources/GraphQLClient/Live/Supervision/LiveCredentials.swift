@@ -7,8 +7,7 @@ import SystemBase
 /// refreshed once for both. All of them are one account's.
 final class LiveCredentials: Sendable {
   private struct State {
-    var last: AuthMiddleware.Grant?
-    /// The token that the last attempt was made with; before the first, the one that was current.
+    /// The token that was sent last; before the first attempt, the one that was current.
     var token: AccessToken?
     var hasSignedOut = false
   }
@@ -41,11 +40,11 @@ final class LiveCredentials: Sendable {
   /// with `cancelled` once the account has signed out.
   func field(for request: HTTPRequest, isRejected: Bool) -> Observable<(field: HTTPField?, token: AccessToken?)> {
     guard let middleware else { return .just((nil, nil)) }
-    let (last, token) = state.withLock { ($0.last, $0.token) }
-    return middleware.grant(for: request, of: token, after: last, isRejected: isRejected).map { [state] grant in
+    let token = state.withLock { $0.token }
+    return middleware.grant(for: request, after: token, isRejected: isRejected).map { [state] grant in
       let isOver = state.withLock { state in
         state.hasSignedOut = state.hasSignedOut || middleware.isAnothers(grant.token, than: state.token)
-        if !state.hasSignedOut { (state.last, state.token) = (grant, grant.token ?? state.token) }
+        if !state.hasSignedOut { state.token = grant.token ?? state.token }
         return state.hasSignedOut
       }
       if isOver { throw Self.signedOut }
@@ -77,10 +76,10 @@ final class LiveCredentials: Sendable {
   }
 
   /// Takes note of a token that the middleware has sent by itself, such as after a challenge, for a connection that had
-  /// none: from then on it is the holder's.
+  /// none: from then on it is the holder's, and the one that a server rejects.
   func noteSent(_ token: AccessToken, in fieldName: String) {
     guard fieldName == middleware?.fieldName else { return }
-    state.withLock { $0.token = $0.token ?? token }
+    state.withLock { $0.token = token }
   }
 }
 
