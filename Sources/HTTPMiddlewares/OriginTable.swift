@@ -19,6 +19,9 @@ final class RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   var count: Int { state.withLock { $0.statistics.count } }
 
+  /// A key's value, if it has one.
+  func known(_ key: Key) -> Value? { state.withLock { $0.read(key) } }
+
   /// Calls a closure with a key's value, under the lock.
   func withValue<Result: Sendable>(of key: Key, _ body: (inout Value) -> Result) -> Result {
     let (result, forgotten) = state.withLock { values -> (Result, [Value]) in

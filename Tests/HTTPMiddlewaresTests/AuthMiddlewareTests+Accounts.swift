@@ -78,6 +78,37 @@ extension AuthMiddlewareTests {
     #expect(sent == ["t3"])
   }
 
+  @Test func `a user whose token names no account does not wait for another one's refresh, nor fail with it`() throws {
+    harness.transport.always(Self.sent("b1"), .response(status: 401))
+    let first = try start()
+    tokens.tokens.setToken(AccessToken("b1"))
+    let second = try start()
+    #expect(tokens.refreshCount == 2)
+    tokens.fail(0, RequestError(.connectionLost, "…"))
+    #expect(first.error?.kind == .connectionLost)
+    #expect(second.result == nil)
+    #expect(try start().result == nil)
+    tokens.succeed(with: AccessToken("t3"))
+    #expect(second.status == 200)
+    #expect(tokens.refreshCount == 2)
+  }
+
+  @Test func `tokens that refreshes have brought in the place of one another share a refresh, also without an account`()
+    throws
+  {
+    harness.transport.always(Self.sent("t2"), .response(status: 401))
+    let first = try start(isReplayable: false)
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(first.status == 401)
+    let (second, third) = (try start(), try start())
+    #expect(tokens.refreshCount == 2)
+    tokens.succeed(with: AccessToken("t3"))
+    #expect(second.status == 200)
+    #expect(third.status == 200)
+    #expect(try start().status == 200)
+    #expect(tokens.refreshCount == 2)
+  }
+
   @Test(arguments: ["a", nil])
   func `a request is not resent after a sign-out under the former user's token`(account: String?) throws {
     tokens.tokens.setToken(AccessToken("t1", account: account))

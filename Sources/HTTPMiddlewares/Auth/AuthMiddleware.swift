@@ -29,7 +29,7 @@ public import SystemBase
 ///   brought because of it, or of another one for nobody.
 /// - After a challenge, a request that must not be sent again for another account's token has its first response, or an
 ///   error of the kind `httpStatus` if that was too long to be held back.
-/// - Refreshes are separate for each account.
+/// - Refreshes are separate for each account; whose a token without one is, ``AccessToken/account`` says.
 /// - The wait for a token is limited by the request's own `timeouts.total`, and then fails with `timedOut`; the refresh
 ///   continues.
 ///

@@ -10,31 +10,37 @@ final class TokenKeeper: Sendable {
     let token: AccessToken?
     /// Whether the token must be replaced before it is sent.
     fileprivate(set) var isExpired = false
+    /// Whose it was then: a refresh ends for the holder for whom it began.
+    fileprivate let holder: Holder
     /// How many refreshes for its holder had ended by then.
     fileprivate let seen: Int
-
-    fileprivate var holder: Holder { Holder(of: token) }
   }
 
   /// The holder of a token: what a refresh brings is only for requests of the same holder.
   fileprivate enum Holder: Hashable {
     case nobody
-    case account(String?)
+    case account(String)
+    case unnamed(TokenLineage.Founder)
 
     init(of token: AccessToken?) {
-      self = token.map { .account($0.account) } ?? .nobody
+      self = token.map { $0.account.map(Holder.account) ?? .unnamed(TokenLineage.founder(of: $0)) } ?? .nobody
     }
 
     static func == (one: Holder, other: Holder) -> Bool {
       switch (one, other) {
       case (.nobody, .nobody): true
       case (.account(let one), .account(let other)): one.hasBytes(of: other)
+      case (.unnamed(let one), .unnamed(let other)): one == other
       default: false
       }
     }
 
     func hash(into hasher: inout Hasher) {
-      if case .account(let name?) = self { name.hashBytes(into: &hasher) }
+      switch self {
+      case .nobody: break
+      case .account(let name): name.hashBytes(into: &hasher)
+      case .unnamed(let founder): hasher.combine(founder)
+      }
     }
   }
 
@@ -138,7 +144,7 @@ final class TokenKeeper: Sendable {
   }
 
   /// The ticket of a request that entered with a token which another one has replaced, if that may be the one of the
-  /// running refresh, which has not ended yet: only accounts with names are told apart before that.
+  /// running refresh, which has not ended yet: only accounts with names are distinguished before that.
   func refreshingTicket(of pinned: RequestEntry.Token?, replacedBy token: AccessToken?) -> Ticket? {
     guard let token, pinned?.account == nil || token.account == nil else { return nil }
     let ticket = makeTicket(pinned.map { AccessToken($0.value, account: $0.account) })
@@ -176,7 +182,9 @@ final class TokenKeeper: Sendable {
   }
 
   private func makeTicket(_ token: AccessToken?) -> Ticket {
-    Ticket(token: token, seen: standings.withLock { $0[Holder(of: token)]?.refresh.endedCount ?? 0 })
+    let holder = Holder(of: token)
+    return Ticket(
+      token: token, holder: holder, seen: standings.withLock { $0[holder]?.refresh.endedCount ?? 0 })
   }
 
   /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made; in the

@@ -7,9 +7,11 @@ import SystemBase
 ///
 /// Shared by the process, as several clients may have one provider. It holds hashes, and at most 1,024 of them.
 enum TokenLineage {
+  /// The hash of the first token of a user who has no name.
+  typealias Founder = Int
+
   private struct Origin: Hashable {
-    /// The hash of the first token.
-    var first: Int
+    var founder: Founder
     /// Whether that was brought while nobody was signed in, for requests that had none.
     var isOfNobody = false
   }
@@ -19,7 +21,7 @@ enum TokenLineage {
   /// Records what a refresh has brought.
   static func record(_ new: AccessToken, replacing old: AccessToken?) {
     let hash = hash(of: new.value)
-    let origin = old.map { Self.origin(of: $0.value) } ?? Origin(first: hash, isOfNobody: true)
+    let origin = old.map { Self.origin(of: $0.value) } ?? Origin(founder: hash, isOfNobody: true)
     origins.withValue(of: hash) { $0 = origin }
   }
 
@@ -31,8 +33,12 @@ enum TokenLineage {
 
   private static func origin(of value: String) -> Origin {
     let hash = hash(of: value)
-    return origins.withValue(of: hash) { $0 } ?? Origin(first: hash)
+    // Reading keeps nothing: most tokens have replaced none.
+    return (origins.known(hash) ?? nil) ?? Origin(founder: hash)
   }
+
+  /// Whose a token is that names no account.
+  static func founder(of token: AccessToken) -> Founder { origin(of: token.value).founder }
 
   /// Whether a request that entered with one token may be sent with another: that of the same account, or, if one of
   /// them names none, one that a refresh has brought in its place.
@@ -41,7 +47,7 @@ enum TokenLineage {
     guard let pinned else { return origin(of: token.value).isOfNobody }
     if let account = pinned.account, let other = token.account { return account.hasBytes(of: other) }
     if pinned.value.hasBytes(of: token.value) { return true }
-    return origin(of: pinned.value).first == origin(of: token.value).first
+    return origin(of: pinned.value).founder == origin(of: token.value).founder
   }
 }
 

@@ -58,4 +58,9 @@ final class TestTokens: TokenProvider {
   func fail(_ error: any Error) {
     answers.withLock { $0.last }?.onError(error)
   }
+
+  /// Lets one of the refreshes fail, counted from 0.
+  func fail(_ refresh: Int, _ error: any Error) {
+    answers.withLock { $0[refresh] }.onError(error)
+  }
 }
