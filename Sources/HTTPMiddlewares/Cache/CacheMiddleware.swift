@@ -32,9 +32,11 @@ public import SystemBase
 /// ``signOut(_:)`` removes what an account has stored.
 ///
 /// Place it outside retries, limits and tokens, so that what is stored waits for none of them. Calls back on the
-/// subscriber's thread for what is stored, else on the exchange's.
+/// subscriber's thread for what is stored, else on the exchange's. With a storage other than ``MemoryCacheStorage``,
+/// subscribes and calls back on threads that may block, and not on that of a task that awaits the response.
 public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
   private let storage: any CacheStorage
+  private let storageWaits: Bool
   private let mode: CacheMode
   private var owners: RequestOwners
   private let bodyLimit: Int
@@ -61,6 +63,7 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     now: @escaping @Sendable () -> Date = { Date() }, elapsed: (@Sendable () -> Duration)? = nil
   ) {
     self.storage = storage
+    storageWaits = !(storage is any ImmediateCacheStorage)
     self.mode = mode
     self.owners = owners
     self.bodyLimit = bodyLimit
@@ -73,10 +76,10 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     guard request.method == .get else {
-      guard request.method.isSafe || request.onlyReads else { return change(request, next) }
+      guard request.method.isSafe || request.onlyReads else { return besideTasks(change(request, next)) }
       return CacheControl(request.headers).onlyIfCached ? .just(.head(.gatewayTimeout)) : next(request)
     }
-    return .deferred {
+    let response = Observable.deferred {
       let directives = CacheControl(request.headers)
       if request.headers.hasCondition || request.bodyCount != 0 || request.context.isSecret {
         return directives.onlyIfCached ? .just(.head(.gatewayTimeout)) : next(request)
@@ -85,6 +88,12 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
       if directives.noStore, !directives.onlyIfCached { return next(request) }
       return respond(to: request, lookUp(request, directives), next)
     }
+    return besideTasks(response)
+  }
+
+  /// Lets no task's thread wait for the storage: where nothing is subscribed to in a task, no response comes on it either.
+  private func besideTasks(_ response: Observable<HTTPResponsePart>) -> Observable<HTTPResponsePart> {
+    storageWaits ? response.subscribe(on: ElasticScheduler()) : response
   }
 
   private func lookUp(_ request: HTTPRequest, _ directives: CacheControl) -> CacheLookup {
@@ -293,13 +302,9 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     .deferred {
       let credentials = request.credentials(for: owners)
       let isOver = Locked(false)
-      let end: @Sendable (_ head: HTTPResponseHead?) -> Void = { head in
-        guard
-          !isOver.withLock({ isOver in
-            defer { isOver = true }
-            return isOver
-          })
-        else { return }
+      // Whether this is the first that is known of the outcome.
+      let ends: @Sendable () -> Bool = { !isOver.withLock { exchange(&$0, with: true) } }
+      let remove: @Sendable (_ head: HTTPResponseHead?) -> Void = { head in
         for key in request.keysChanged(by: head, under: credentials) {
           storage.removals.add(key)
           storage.store([], for: key)
@@ -307,15 +312,17 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
       }
       return next(request).do(
         onNext: { part in
-          guard case .head(let head) = part else { return }
-          if (200..<400).contains(head.status) { end(head) } else { isOver.withLock { $0 = true } }
+          if case .head(let head) = part, ends(), (200..<400).contains(head.status) { remove(head) }
         },
         onError: { error in
-          if RequestError(wrapping: error).reached == .maybe { end(nil) } else { isOver.withLock { $0 = true } }
+          if ends(), RequestError(wrapping: error).reached == .maybe { remove(nil) }
         },
-        onCompleted: { isOver.withLock { $0 = true } },
+        onCompleted: { _ = ends() },
         // Cancelled before there was a response: it may have been carried out.
-        onDispose: { end(nil) })
+        onDispose: {
+          guard ends() else { return }
+          if storageWaits { _ = ElasticScheduler().schedule { remove(nil) } } else { remove(nil) }
+        })
     }
   }
 }

@@ -4,8 +4,8 @@ import SystemBase
 
 /// Keeps the responses of a ``CacheMiddleware``: in memory, for example, or in files.
 ///
-/// Methods are called on any thread, and several at once; they may wait for a device, but not for a task. A storage may
-/// forget anything at any time. What it returns must be whole: one that reads from outside checks it first.
+/// Methods are called on threads that may block, and several at once; they may wait for a device, but not for a task. A
+/// storage may forget anything at any time. What it returns must be whole: one that reads from outside checks it first.
 public protocol CacheStorage: Sendable {
   /// What was removed lately: one and the same object for all who use the storage, which makes it with itself.
   var removals: CacheRemovals { get }
@@ -23,11 +23,14 @@ public protocol CacheStorage: Sendable {
   func removeAll(of account: String?) throws
 }
 
+/// A storage that never waits, so that it is called wherever a request or a response comes up, also on threads for tasks.
+package protocol ImmediateCacheStorage: CacheStorage {}
+
 /// Keeps responses in memory, up to a limit; those that were not used for longest go first.
 ///
 /// When the limit is reached, a quarter of it is made free at once, so that making room takes no time worth mentioning
 /// for each response. Copies share one memory.
-public struct MemoryCacheStorage: CacheStorage {
+public struct MemoryCacheStorage: CacheStorage, ImmediateCacheStorage {
   /// What was removed lately.
   public let removals = CacheRemovals()
   private let limit: Int

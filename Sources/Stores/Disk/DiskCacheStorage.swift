@@ -68,7 +68,7 @@ public final class DiskCacheStorage: CacheStorage {
   ) throws {
     try self.init(
       folder: folder, limit: limit, memoryLimit: memoryLimit,
-      fileSystem: SystemFileSystem(lockTimeout: lockTimeout), scheduler: ConcurrentScheduler())
+      fileSystem: SystemFileSystem(lockTimeout: lockTimeout), scheduler: ElasticScheduler())
   }
 
   init(

@@ -277,7 +277,7 @@ struct CacheClockTests {
   }
 
   /// Keeps what another process would find, without this process's clock.
-  private struct Copies: CacheStorage {
+  private struct Copies: ImmediateCacheStorage {
     let memory = MemoryCacheStorage()
     var removals: CacheRemovals { memory.removals }
 
@@ -361,7 +361,7 @@ struct CacheClockTests {
 }
 
 /// A storage in memory whose device takes its time.
-private struct SlowStorage: CacheStorage {
+private struct SlowStorage: ImmediateCacheStorage {
   private let memory = MemoryCacheStorage()
   var removals: CacheRemovals { memory.removals }
 

@@ -133,7 +133,7 @@ struct CacheSignOutTests {
   }
 
   /// Signs the account out while a response is being stored.
-  private final class SlowStorage: CacheStorage {
+  private final class SlowStorage: ImmediateCacheStorage {
     let memory = MemoryCacheStorage()
     var removals: CacheRemovals { memory.removals }
     let onStore = Locked<(@Sendable () -> Void)?>(nil)
