@@ -79,6 +79,14 @@ public struct RateLimitMiddleware: HTTPMiddleware {
 
   private init(_ decider: Decider) { self.decider = decider }
 
+  /// One with the same knowledge in which no request waits: each fails at once where it would.
+  package var withoutWaiting: RateLimitMiddleware {
+    RateLimitMiddleware(
+      Decider(
+        decider.signal, .zero, decider.budget, decider.scheduler, decider.now, decider.random, decider.owners,
+        decider.states))
+  }
+
   /// What is left of the limit that a request falls under, as far as it is known.
   public func limit(for request: HTTPRequest) -> RateLimit {
     let now = decider.scheduler.now

@@ -356,6 +356,33 @@ import Testing
   }
 
   @Test(arguments: Format.allCases)
+  func `R3: a stream that a server's limit holds back says so at once, and is sent when the limit allows it`(
+    format: Format
+  ) throws {
+    var harness = try Harness(format)
+    harness.client.middlewares = [RateLimitMiddleware(scheduler: harness.scheduler, random: { 0 })]
+    harness.transport.expect(.any, .response(status: 429, headers: ["Retry-After": "55"]))
+    harness.transport.always(.any, format.response([1]))
+    let refused = try HTTPRequest(method: .post, url: harness.client.baseURL, isReplayable: false)
+    let first = Seen(harness.transport.send(refused, through: harness.client.middlewares))
+    harness.scheduler.advance(by: .zero)
+    #expect(first.state.value.error?.kind == .rateLimited)
+    let seen = harness.subscribe()
+    harness.scheduler.advance(by: .seconds(54))
+    guard case .disconnected(let error, let pause) = seen.elements.first else {
+      Issue.record("The stream said nothing.")
+      return
+    }
+    #expect(error.kind == .rateLimited)
+    #expect(pause == .seconds(56))
+    #expect(seen.elements.count == 1)
+    #expect(harness.transport.requests.count == 1)
+    harness.scheduler.advance(by: .seconds(2))
+    #expect(harness.transport.requests.count == 2)
+    #expect(seen.elements.suffix(2) == [.connected, .value(1)])
+  }
+
+  @Test(arguments: Format.allCases)
   func `L5: disposing ends the request, and nothing comes any more`(format: Format) throws {
     let harness = try Harness(format)
     harness.transport.always(.any, format.response([1], isComplete: false).then(.never))

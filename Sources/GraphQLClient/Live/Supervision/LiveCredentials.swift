@@ -86,11 +86,15 @@ final class LiveCredentials: Sendable {
 extension [any HTTPMiddleware] {
   var firstAuthentication: AuthMiddleware? { lazy.compactMap { $0 as? AuthMiddleware }.first }
 
-  /// Those that a stream goes through: the connection's supervisor tries again, and a stream that lasts must not take the
-  /// place of requests.
+  /// Those that a stream goes through: the connection's supervisor tries again, after the pause that a server's limit asks
+  /// for, and a stream that lasts must not take the place of requests.
   var forStreams: [any HTTPMiddleware] {
-    filter {
-      !($0 is RetryMiddleware || $0 is HedgingMiddleware || $0 is ConcurrencyLimitMiddleware)
+    compactMap { middleware in
+      switch middleware {
+      case is RetryMiddleware, is HedgingMiddleware, is ConcurrencyLimitMiddleware: nil
+      case let limits as RateLimitMiddleware: limits.withoutWaiting
+      default: middleware
+      }
     }
   }
 }

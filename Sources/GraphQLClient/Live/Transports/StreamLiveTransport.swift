@@ -5,7 +5,9 @@ public import SystemBase
 
 /// Carries each subscription as the response to a request of its own: an event stream, or a multipart response.
 ///
-/// The requests go through the client's middlewares, except those that send again or wait in line.
+/// The requests go through the client's middlewares, except those that send again or wait in line. One that a
+/// `RateLimitMiddleware` would let wait is lost at once, and sent when the limit allows it: subscribers get
+/// ``LiveEvent/disconnected(_:retryAfter:)`` with the pause.
 public struct StreamLiveTransport: LiveTransport {
   private let format: any LiveStreamFormat
   private let settings: LiveSettings
