@@ -33,6 +33,14 @@ import Testing
     #expect(seen.elements == [.connected])
   }
 
+  @Test(arguments: [false, true])
+  func `a payload that is not JSON fails the subscription, and no socket is opened without it`(legacy: Bool) throws {
+    let harness = try SocketHarness(legacy: legacy, prepare: { $0.payload = .object(["weight": .number(.infinity)]) })
+    let seen = harness.subscribe()
+    #expect(seen.state.value.error?.kind == .invalidRequest)
+    #expect(harness.sockets.attempts.isEmpty)
+  }
+
   @Test func `operations share a socket, have ids of their own, and get their own results in order`() throws {
     let harness = try SocketHarness()
     let first = harness.subscribe()

@@ -116,14 +116,6 @@ extension String {
   }
 }
 
-extension RawJSON {
-  fileprivate static func encoding(_ value: JSONValue) throws(RequestError) -> RawJSON {
-    do { return try RawJSON(value) } catch {
-      throw RequestError(.invalidRequest, "The message cannot be written: \(error)")
-    }
-  }
-}
-
 extension LiveTransport where Self == WebSocketLiveTransport {
   /// WebSockets to AWS AppSync, by its dialect of the protocol `graphql-ws`.
   ///

@@ -38,14 +38,10 @@ extension LiveProtocol {
   func begin(_ opening: inout WebSocketLiveTransport.Opening) throws(RequestError) {}
   func prepared(_ opening: inout WebSocketLiveTransport.Opening, host: String) throws(RequestError) -> Self { self }
 
-  /// The first message of a connection.
-  func initMessage(_ payload: JSONValue?) -> String {
-    var json = JSONWriter()
-    json.beginObject()
-    json.write("type", "connection_init")
-    json.write("payload", ifPresent: payload)
-    json.endObject()
-    return (try? json.finish()).map { String(decoding: $0, as: UTF8.self) } ?? "{\"type\":\"connection_init\"}"
+  /// The first message of a connection. Throws `invalidRequest` for a payload that is not JSON.
+  func initMessage(_ payload: JSONValue?) throws(RequestError) -> String {
+    guard let payload else { return "{\"type\":\"connection_init\"}" }
+    return "{\"type\":\"connection_init\",\"payload\":\(try RawJSON.encoding(payload))}"
   }
 
   /// A message; `body` is the operation's, one JSON object. Throws `invalidRequest` for an operation that the protocol does
@@ -113,6 +109,15 @@ struct LegacyProtocol: LiveProtocol {
 
   func ownMeaning(of message: LiveMessage) throws(LiveFailure) -> LiveServerMessage? {
     message.type == "data" ? try message.result() : nil
+  }
+}
+
+extension RawJSON {
+  /// A value for a message. Throws `invalidRequest` for one that is not JSON, such as an infinite number.
+  static func encoding(_ value: JSONValue) throws(RequestError) -> RawJSON {
+    do { return try RawJSON(value) } catch {
+      throw RequestError(.invalidRequest, "The message cannot be written: \(error)")
+    }
   }
 }
 

@@ -229,7 +229,7 @@ private struct WebSocketDialler: LiveDialler {
       request.timeouts.upgrade = settings.dial
       request.limits.message = liveMessageLimit
       return .just(.prepared).concat(
-        connect(request, liveProtocol, liveProtocol.initMessage(opening.payload)))
+        connect(request, liveProtocol, try liveProtocol.initMessage(opening.payload)))
     }
     .redacted(by: sent)
   }
