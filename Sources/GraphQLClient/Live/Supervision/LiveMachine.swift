@@ -234,7 +234,7 @@ struct LiveMachine: Sendable {
     case .keepAlive: break
     case .confirmed(let id): if let number = number(of: id) { announce(number) }
     // The answer to a ping answers those before it (RFC 6455, section 5.5.3). One that nobody asked for is legal, and
-    // answers nothing.
+    // answers nothing; without a number, it cannot be distinguished from the answer to a ping that is on its way.
     case .pong(let number): answered(number ?? pongs + 1, at: now)
     case .next(let id, let result):
       guard let number = number(of: id) else { return }
