@@ -241,9 +241,6 @@ extension AuthMiddleware {
   /// What tells the holders of tokens apart: a middleware and its copies have one.
   package var identity: ObjectIdentifier { ObjectIdentifier(keeper) }
 
-  /// The account that the current token belongs to.
-  package var currentAccount: String? { keeper.ticket().token?.account }
-
   /// Whether a token is of another account than that of a connection; not as long as it may be what a refresh brings that
   /// has not ended. Nobody is an account of nobody's: who was not signed in continues with what a sign-in brings.
   package func isAnothers(_ token: AccessToken?, than old: AccessToken?) -> Bool {

@@ -23,11 +23,6 @@ struct CacheControl: Hashable, Sendable {
   /// `Int.max` for any age.
   var maxStale: Int?
 
-  /// No directives.
-  static let none = CacheControl()
-
-  private init() {}
-
   /// Reads the directives of a message.
   init(_ headers: HTTPHeaders) {
     var (isGiven, isPragma) = (false, false)
