@@ -109,6 +109,27 @@ extension AuthMiddlewareTests {
     #expect(tokens.refreshCount == 2)
   }
 
+  @Test func `a token that was sent before the refresh that brings it has ended shares the next refresh`() throws {
+    // Names of its own: what has replaced what is known to the whole process.
+    tokens.tokens.setToken(AccessToken("early 1"))
+    harness.transport.always(.any, .response(status: 401))
+    harness.transport.always(Self.sent("early 3"), .response())
+    let first = try start(isReplayable: false)
+    #expect(tokens.refreshCount == 1)
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    tokens.tokens.setToken(AccessToken("early 2"))
+    let early = try start()
+    tokens.succeed(0, with: AccessToken("early 2"))
+    #expect(first.status == 401)
+    let second = try start()
+    #expect(tokens.refreshCount == 2)
+    harness.scheduler.advance(by: .seconds(1))
+    #expect(tokens.refreshCount == 2)
+    tokens.succeed(with: AccessToken("early 3"))
+    #expect(early.status == 200)
+    #expect(second.status == 200)
+  }
+
   @Test(arguments: ["a", nil])
   func `a request is not resent after a sign-out under the former user's token`(account: String?) throws {
     tokens.tokens.setToken(AccessToken("t1", account: account))

@@ -10,10 +10,11 @@ final class TokenKeeper: Sendable {
     let token: AccessToken?
     /// Whether the token must be replaced before it is sent.
     fileprivate(set) var isExpired = false
-    /// Whose it was then: a refresh ends for the holder for whom it began.
-    fileprivate let holder: Holder
     /// How many refreshes for its holder had ended by then.
     fileprivate let seen: Int
+
+    /// Whose it is, as far as refreshes have told by now.
+    fileprivate var holder: Holder { Holder(of: token) }
   }
 
   /// The holder of a token: what a refresh brings is only for requests of the same holder.
@@ -183,16 +184,15 @@ final class TokenKeeper: Sendable {
 
   private func makeTicket(_ token: AccessToken?) -> Ticket {
     let holder = Holder(of: token)
-    return Ticket(
-      token: token, holder: holder, seen: standings.withLock { $0[holder]?.refresh.endedCount ?? 0 })
+    return Ticket(token: token, seen: standings.withLock { $0[holder]?.refresh.endedCount ?? 0 })
   }
 
   /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made; in the
   /// pause after failures, the last error.
   private func refreshed(_ ticket: Ticket, isAhead: Bool = false) -> Observable<AccessToken> {
-    let now = scheduler.now
+    let (now, holder) = (scheduler.now, ticket.holder)
     let decision = standings.withLock { standings in
-      standings[ticket.holder, default: Standing()].refresh.need(
+      standings[holder, default: Standing()].refresh.need(
         seen: ticket.seen, isAhead: isAhead, replacing: ticket.token?.value, at: now
       ) {
         .create(bufferSize: 1)
@@ -203,13 +203,14 @@ final class TokenKeeper: Sendable {
     case .settled(.success(let token)): return .just(token)
     case .settled(.failure(let error)): return .error(error)
     case .start(let flight):
-      start(flight, of: ticket)
+      start(flight, for: holder, of: ticket)
       return flight.asObservable()
     }
   }
 
-  private func start(_ flight: ReplaySubject<AccessToken>, of ticket: Ticket) {
-    let end = { @Sendable in self.end(flight, of: ticket, $0) }
+  private func start(_ flight: ReplaySubject<AccessToken>, for holder: Holder, of ticket: Ticket) {
+    // It ends for whom it began, whatever is known of them by then.
+    let end = { @Sendable in self.end(flight, for: holder, of: ticket, $0) }
     // Do not run the refresh on behalf of the task that needs it first: all waiting requests depend on it.
     TaskMailbox.$current.withValue(nil) {
       // Not disposed by anyone: it ends by itself or by the timeout.
@@ -220,9 +221,10 @@ final class TokenKeeper: Sendable {
   }
 
   private func end(
-    _ flight: ReplaySubject<AccessToken>, of ticket: Ticket, _ outcome: Result<AccessToken, any Error>
+    _ flight: ReplaySubject<AccessToken>, for holder: Holder, of ticket: Ticket,
+    _ outcome: Result<AccessToken, any Error>
   ) {
-    let (now, holder) = (scheduler.now, ticket.holder)
+    let now = scheduler.now
     if case .success(let token) = outcome { TokenLineage.record(token, replacing: ticket.token) }
     let life = (try? outcome.get())?.expiresAt?.timeIntervalSince(self.now()) ?? .infinity
     let old = standings.withLock { standings in

@@ -76,19 +76,22 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     guard request.method == .get else {
-      guard request.method.isSafe || request.onlyReads else { return besideTasks(change(request, next)) }
+      guard request.method.isSafe || request.onlyReads else { return change(request, next) }
       return CacheControl(request.headers).onlyIfCached ? .just(.head(.gatewayTimeout)) : next(request)
     }
-    let response = Observable.deferred {
+    return .deferred {
       let directives = CacheControl(request.headers)
       if request.headers.hasCondition || request.bodyCount != 0 || request.context.isSecret {
         return directives.onlyIfCached ? .just(.head(.gatewayTimeout)) : next(request)
       }
       // With `only-if-cached` nothing is sent, and so nothing stored.
       if directives.noStore, !directives.onlyIfCached { return next(request) }
-      return respond(to: request, lookUp(request, directives), next)
+      let credentials = request.credentials(for: owners)
+      // Before anything is read: what is stored from now on belongs to this time.
+      let time = storage.removals.now
+      return besideTasks(
+        .deferred { respond(to: request, lookUp(request, directives, under: credentials, at: time), next) })
     }
-    return besideTasks(response)
   }
 
   /// Lets no task's thread wait for the storage: where nothing is subscribed to in a task, no response comes on it either.
@@ -96,12 +99,11 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
     storageWaits ? response.subscribe(on: ElasticScheduler()) : response
   }
 
-  private func lookUp(_ request: HTTPRequest, _ directives: CacheControl) -> CacheLookup {
-    let credentials = request.credentials(for: owners)
+  private func lookUp(
+    _ request: HTTPRequest, _ directives: CacheControl, under credentials: CacheCredentials, at time: UInt64
+  ) -> CacheLookup {
     let key = request.cacheKey(under: credentials)
-    // Before anything is read: what is stored from now on belongs to this time.
-    let time = storage.removals.now
-    let stored = storage.responses(for: key)
+    let stored = storage.removals.isRemoving(key) ? [] : storage.responses(for: key)
     let selected = stored.match(for: credentials.headers, owned: owners.fieldNames)
     return CacheLookup(
       directives: directives, credentials: credentials, key: key, stored: stored, selected: selected, time: time)
@@ -305,12 +307,11 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
       // Whether this is the first that is known of the outcome.
       let ends: @Sendable () -> Bool = { !isOver.withLock { exchange(&$0, with: true) } }
       let remove: @Sendable (_ head: HTTPResponseHead?) -> Void = { head in
-        for key in request.keysChanged(by: head, under: credentials) {
-          storage.removals.add(key)
-          storage.store([], for: key)
-        }
+        // Of what may wait, only disposing is in a task.
+        let isLater = storageWaits && withUnsafeCurrentTask { $0 != nil }
+        storage.removals.remove(request.keysChanged(by: head, under: credentials), from: storage, isLater: isLater)
       }
-      return next(request).do(
+      let response = next(request).do(
         onNext: { part in
           if case .head(let head) = part, ends(), (200..<400).contains(head.status) { remove(head) }
         },
@@ -319,10 +320,8 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
         },
         onCompleted: { _ = ends() },
         // Cancelled before there was a response: it may have been carried out.
-        onDispose: {
-          guard ends() else { return }
-          if storageWaits { _ = ElasticScheduler().schedule { remove(nil) } } else { remove(nil) }
-        })
+        onDispose: { if ends() { remove(nil) } })
+      return besideTasks(response)
     }
   }
 }

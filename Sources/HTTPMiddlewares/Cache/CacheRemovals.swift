@@ -36,6 +36,8 @@ public final class CacheRemovals: Sendable {
   private let state = Locked(State())
   /// Those who wait to replace something of keys of which something is being replaced.
   private let replacements = Locked<[CacheKey: Fifo<DispatchSemaphore>]>([:])
+  /// The keys whose responses are still to be removed, by how many.
+  private let leaving = Locked<[CacheKey: Int]>([:])
 
   /// Makes an empty one.
   public init() {}
@@ -67,6 +69,28 @@ public final class CacheRemovals: Sendable {
         || state.contains(key.hashValue, since: time)
     }
   }
+
+  /// Removes the responses of keys, which are no longer current; `isLater` says that this thread must not wait for the
+  /// storage. Nobody reads them meanwhile.
+  package func remove(_ keys: [CacheKey], from storage: any CacheStorage, isLater: Bool = false) {
+    for key in keys { add(key) }
+    let remove = { @Sendable in
+      for key in keys { storage.store([], for: key) }
+    }
+    guard isLater else { return remove() }
+    leaving.withLock { leaving in
+      for key in keys { leaving[key, default: 0] += 1 }
+    }
+    _ = ElasticScheduler().schedule { [self] in
+      remove()
+      leaving.withLock { leaving in
+        for key in keys { leaving[key] = leaving[key].flatMap { $0 > 1 ? $0 - 1 : nil } }
+      }
+    }
+  }
+
+  /// Whether the responses of a key are still to be removed.
+  package func isRemoving(_ key: CacheKey) -> Bool { leaving.withLock { $0[key] != nil } }
 
   /// Replaces the responses of a key by others that are made from them, after all who do so already.
   package func replacing(_ key: CacheKey, _ replace: () -> Void) {

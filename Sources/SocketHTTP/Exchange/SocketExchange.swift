@@ -181,12 +181,14 @@ final class SocketExchange: @unchecked Sendable {
 
   /// Records that the body's source has nothing to send yet.
   func recordPause() {
-    if !isRefused.load(ordering: .relaxed) { isPausing.store(true, ordering: .relaxed) }
+    isPausing.store(true, ordering: .sequentiallyConsistent)
+    // The refusal may be taken note of meanwhile, on another thread.
+    if isRefused.load(ordering: .sequentiallyConsistent) { isPausing.store(false, ordering: .releasing) }
   }
 
   /// Records that it has something again, or has ended, or that the server wants no more.
   func recordEndOfPause() {
-    guard isPausing.load(ordering: .relaxed) else { return }
+    guard isPausing.load(ordering: .sequentiallyConsistent) else { return }
     recordActivityUnlessBusy()
     isPausing.store(false, ordering: .releasing)
   }
@@ -239,7 +241,7 @@ final class SocketExchange: @unchecked Sendable {
   /// Records that the server wants no more of the body (RFC 9110, section 10.1.1): what is left of it is no excuse any more.
   private func didRefuse() {
     guard request.upload != nil else { return }
-    isRefused.store(true, ordering: .relaxed)
+    isRefused.store(true, ordering: .sequentiallyConsistent)
     if totalStart.load(ordering: .relaxed) < 0 { didSendAll() }
     recordEndOfPause()
   }

@@ -260,8 +260,8 @@ final class HTTP2Connection: HTTPConnection {
           exchange.recordEndOfPause()
           if upload.isAtEnd { return finishUpload(of: stream) }
         case .waiting:
-          // The server is still to blame for what its window has no room for.
-          if progress.queued == 0 { exchange.recordPause() }
+          // The server is still to blame for what its window or the socket has no room for.
+          if progress.queued == 0, !wasBlocked { exchange.recordPause() }
           return
         case .end:
           machine.send(Data(), on: stream, isEnd: true)

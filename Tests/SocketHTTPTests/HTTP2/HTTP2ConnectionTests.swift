@@ -78,6 +78,25 @@ import Testing
     stream.finish()
   }
 
+  @Test func `a server that takes nothing is to blame, although the body's stream pauses`() async throws {
+    let connection = try connection()
+    write(connection)
+    let (pieces, stream) = AsyncStream.makeStream(of: Data.self)
+    let isReady = Latch()
+    let exchange = try exchange(.post, upload: .stream { pieces })
+    connection.begin(exchange, whenReady: { isReady.open() })
+    write(connection)
+    stream.yield(Data([1]))
+    try await isReady.wait()
+    for _ in 0..<2 {
+      guard case .blocked? = connection.withNext({ _, _ in .blocked }) else {
+        return #expect(Bool(false), "it was not asked")
+      }
+    }
+    #expect(exchange.nextDeadline?.phase == .activity)
+    stream.finish()
+  }
+
   @Test(arguments: ["", "hi"]) func `the default total counts once an upload is written`(body: String) throws {
     let connection = try connection()
     write(connection)

@@ -196,6 +196,53 @@ struct DiskCacheStorageTests {
     try await eventually { folder.records == [] }
     #expect(callers.value == [false])
   }
+
+  @Test func `what a cancelled change may have changed is gone at once, and in a task not read any more`() async throws
+  {
+    let transport = ScriptedTransport()
+    for _ in 0..<3 {
+      transport.expect(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("1".utf8)))
+      transport.expect(.any, .never)
+    }
+    let client = try client(transport)
+    for number in 0..<3 {
+      _ = try await GetThing().get(on: client).value
+      #expect(transport.requests.count == 2 * number + 1)
+      let deletion = GetThing().delete(on: client).subscribe()
+      try await eventually { transport.requests.count == 2 * number + 2 }
+      if number == 1 {
+        await onOtherThread { deletion.dispose() }
+        #expect(folder.records == [])
+      } else {
+        deletion.dispose()
+      }
+    }
+  }
+
+  @Test func `F4: the response to a request that was made before its account signed out is not stored`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("1".utf8)))
+    let cache = CacheMiddleware(try DiskCacheStorage(folder: folder.url), owners: .named { _ in "ada" })
+    let client = try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport, middlewares: [cache])
+    for _ in 0..<20 {
+      let isOver = Latch()
+      let subscription = GetThing().get(on: client).subscribe(onCompleted: { isOver.open() })
+      try cache.signOut(owner: "ada")
+      try await isOver.wait()
+      #expect(folder.records == [])
+      withExtendedLifetime(subscription) {}
+    }
+  }
+
+  private func onOtherThread(_ work: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        work()
+        continuation.resume()
+      }
+    }
+  }
 }
 
 /// The machine's file system, which tells of calls.

@@ -48,6 +48,9 @@ extension LiveFailure {
         cause: cause), remedy)
   }
 
+  /// Whether a middleware has held the request back until the server's limit allows it.
+  var isHeldBack: Bool { error.kind == .rateLimited && error.reached == .never }
+
   /// There is no connection, the server refused it, or it broke.
   init(_ error: RequestError) {
     let remedy: Remedy =

@@ -202,7 +202,7 @@ struct LiveSupervisor: Sendable {
   /// Whether another attempt is of use after a failure.
   func mayRecover(from failure: LiveFailure) -> Bool {
     switch failure.remedy {
-    case .retry: mayRetry(after: failures + 1)
+    case .retry: failure.isHeldBack || mayRetry(after: failures + 1)
     // A server that asks to wait does not refuse for good.
     case .refreshToken: !hasRefreshed || failure.error.retryAfter != nil && mayRetry(after: failures + 1)
     case .none: false
@@ -222,14 +222,15 @@ struct LiveSupervisor: Sendable {
       (failures, hasRefreshed) = (0, false)
       return [drop, .fail(failure.error)]
     }
-    failures += 1
+    // What was not sent is no attempt.
+    if !failure.isHeldBack { failures += 1 }
     let refreshes = failure.remedy == .refreshToken
     // A new token needs no pause, unless it is one of many in a row, or the server asks for one.
     let asked = failure.error.retryAfter
-    let pause = refreshes && failures == 1 && asked == nil ? .zero : pause(asked: asked, after: failures)
+    let pause = refreshes && failures == 1 && asked == nil ? .zero : pause(asked: asked, after: max(failures, 1))
     mustRefresh = refreshes && !hasRefreshed || mustRefresh
     // Only rejections in a row count: a lost attempt may have taken the new token nowhere.
-    hasRefreshed = refreshes
+    if !failure.isHeldBack { hasRefreshed = refreshes }
     (state, deadline) = (.waiting, now + pause)
     return [drop, .retry(failure.error, after: pause)]
   }
