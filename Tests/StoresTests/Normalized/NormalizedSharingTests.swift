@@ -51,7 +51,7 @@ import Testing
     let watcher = Recorder(second.store.stream(GetIssue("1"), .cacheFirst))
     #expect(watcher.brief() == ["1 a OPEN memory"])
     try await first.request(GetIssues(), issues(("1", "b")))
-    try await wait(for: "b", in: second)
+    try await eventually { !watcher.elements.value.isEmpty }
     #expect(watcher.brief() == ["1 b OPEN memory"])
     #expect(second.server.count == 1)
   }
