@@ -274,6 +274,11 @@ extension HTTPRequest {
   /// The size of the body in bytes; `nil` if it is not known beforehand.
   public var bodyCount: Int? { body?.count ?? (upload.map(\.count) ?? 0) }
 
+  /// The length to announce; one of 0 only if the method normally has a body (RFC 9110, section 8.6).
+  package var announcedCount: Int? {
+    bodyCount.flatMap { $0 > 0 || method == .post || method == .put || method == .patch ? $0 : nil }
+  }
+
   /// Whether the default total deadline does not count from the start: for an upload, which may take long.
   package var mayOutlastTotal: Bool { upload != nil && !timeouts.isTotalSet }
 

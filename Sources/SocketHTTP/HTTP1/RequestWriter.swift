@@ -86,10 +86,3 @@ extension RequestWriter {
       defaults: exchange.defaults)
   }
 }
-
-extension HTTPRequest {
-  /// The length to announce; one of 0 only if the method normally has a body (RFC 9110, section 8.6).
-  var announcedCount: Int? {
-    bodyCount.flatMap { $0 > 0 || method == .post || method == .put || method == .patch ? $0 : nil }
-  }
-}
