@@ -307,7 +307,7 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
       // Whether this is the first that is known of the outcome.
       let ends: @Sendable () -> Bool = { !isOver.withLock { exchange(&$0, with: true) } }
       let remove: @Sendable (_ head: HTTPResponseHead?) -> Void = { head in
-        // Of what may wait, only disposing is in a task.
+        // A task that cancels the change must not wait for the storage.
         let isLater = storageWaits && withUnsafeCurrentTask { $0 != nil }
         storage.removals.remove(request.keysChanged(by: head, under: credentials), from: storage, isLater: isLater)
       }

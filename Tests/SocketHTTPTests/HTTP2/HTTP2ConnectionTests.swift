@@ -60,11 +60,10 @@ import Testing
     #expect(connection.load == 2)
   }
 
-  @Test func `a server whose window has no room is to blame, although the body's stream pauses`() async throws {
-    let connection = HTTP2Connection()
-    // The initial window of a stream.
-    try receive(HTTP2ServerFrame.settings([(4, 0)]), on: connection)
-    write(connection)
+  /// An upload whose stream has made a pause, and has one byte then.
+  private func pausingUpload(
+    on connection: HTTP2Connection
+  ) async throws -> (exchange: SocketExchange, stream: AsyncStream<Data>.Continuation) {
     let (pieces, stream) = AsyncStream.makeStream(of: Data.self)
     let isReady = Latch()
     let exchange = try exchange(.post, upload: .stream { pieces })
@@ -73,6 +72,15 @@ import Testing
     #expect(exchange.nextDeadline?.phase == nil)
     stream.yield(Data([1]))
     try await isReady.wait()
+    return (exchange, stream)
+  }
+
+  @Test func `a server whose window has no room is to blame, although the body's stream pauses`() async throws {
+    let connection = HTTP2Connection()
+    // The initial window of a stream.
+    try receive(HTTP2ServerFrame.settings([(4, 0)]), on: connection)
+    write(connection)
+    let (exchange, stream) = try await pausingUpload(on: connection)
     write(connection)
     #expect(exchange.nextDeadline?.phase == .activity)
     stream.finish()
@@ -81,13 +89,7 @@ import Testing
   @Test func `a server that takes nothing is to blame, although the body's stream pauses`() async throws {
     let connection = try connection()
     write(connection)
-    let (pieces, stream) = AsyncStream.makeStream(of: Data.self)
-    let isReady = Latch()
-    let exchange = try exchange(.post, upload: .stream { pieces })
-    connection.begin(exchange, whenReady: { isReady.open() })
-    write(connection)
-    stream.yield(Data([1]))
-    try await isReady.wait()
+    let (exchange, stream) = try await pausingUpload(on: connection)
     for _ in 0..<2 {
       guard case .blocked? = connection.withNext({ _, _ in .blocked }) else {
         return #expect(Bool(false), "it was not asked")

@@ -161,7 +161,8 @@ struct DiskCacheStorageTests {
     let transport = ScriptedTransport()
     transport.always(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("1".utf8)))
     let callers = Mutable<Set<Bool>>([])
-    let files = WatchedFileSystem { callers.update { _ = $0.insert(withUnsafeCurrentTask { $0 != nil }) } }
+    let files = FaultyFileSystem()
+    files.onEachCall { callers.update { _ = $0.insert(withUnsafeCurrentTask { $0 != nil }) } }
     func newProcess() throws -> APIClient {
       defer { callers.update { $0 = [] } }
       return try client(
@@ -184,7 +185,8 @@ struct DiskCacheStorageTests {
     transport.expect(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("1".utf8)))
     transport.always(.any, .never)
     let callers = Mutable<Set<Bool>>([])
-    let files = WatchedFileSystem { callers.update { _ = $0.insert(withUnsafeCurrentTask { $0 != nil }) } }
+    let files = FaultyFileSystem()
+    files.onEachCall { callers.update { _ = $0.insert(withUnsafeCurrentTask { $0 != nil }) } }
     let client = try client(
       transport, DiskCacheStorage(folder: folder.url, fileSystem: files, scheduler: ConcurrentScheduler()))
     _ = try await GetThing().get(on: client).value
@@ -243,33 +245,4 @@ struct DiskCacheStorageTests {
       }
     }
   }
-}
-
-/// The machine's file system, which tells of calls.
-private struct WatchedFileSystem: FileSystem {
-  private let real = SystemFileSystem()
-  private let onCall: @Sendable () -> Void
-
-  init(onCall: @escaping @Sendable () -> Void) { self.onCall = onCall }
-
-  private var called: SystemFileSystem {
-    onCall()
-    return real
-  }
-
-  var lockTimeout: Duration { real.lockTimeout }
-  func open(_ path: String, _ mode: FileMode) throws -> Int32 { try called.open(path, mode) }
-  func read(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) throws -> Int { try called.read(file, buffer) }
-  func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer) throws -> Int { try called.write(file, bytes) }
-  func sync(_ file: Int32) throws { try called.sync(file) }
-  func tryLock(_ file: Int32) throws -> Bool { try called.tryLock(file) }
-  func close(_ file: Int32) throws { try called.close(file) }
-  func status(of file: Int32) throws -> FileStatus { try called.status(of: file) }
-  func touch(_ file: Int32, after time: Int64) throws -> Int64 { try called.touch(file, after: time) }
-  func status(at path: String) throws -> FileStatus { try called.status(at: path) }
-  func rename(_ path: String, to target: String) throws { try called.rename(path, to: target) }
-  func remove(_ path: String) throws { try called.remove(path) }
-  func makeFolder(_ path: String) throws -> Bool { try called.makeFolder(path) }
-  func removeFolder(_ path: String) throws { try called.removeFolder(path) }
-  func names(in folder: String) throws -> [String] { try called.names(in: folder) }
 }

@@ -16,6 +16,7 @@ final class FaultyFileSystem: FileSystem {
     var keptSuffix: String?
     var beforeLock: (@Sendable () -> Void)?
     var onFault: (@Sendable () -> Void)?
+    var onEachCall: (@Sendable () -> Void)?
     var afterRead: (@Sendable () -> Void)?
     var unreadable: (suffix: String, code: Int32)?
     var failsAfterRename: (suffix: String, isLasting: Bool)?
@@ -91,6 +92,9 @@ final class FaultyFileSystem: FileSystem {
   /// Does something once, when a call is about to fail.
   func onFault(_ action: @escaping @Sendable () -> Void) { state.update { $0.onFault = action } }
 
+  /// Does something at each call, on its thread.
+  func onEachCall(_ action: @escaping @Sendable () -> Void) { state.update { $0.onEachCall = action } }
+
   /// Does something once, when the file `lock` is about to be opened.
   func beforeLock(_ action: @escaping @Sendable () -> Void) { state.update { $0.beforeLock = action } }
 
@@ -100,6 +104,7 @@ final class FaultyFileSystem: FileSystem {
   /// Whether a write is to be cut short.
   @discardableResult
   private func check(_ name: String) throws -> Bool {
+    state.value.onEachCall?()
     let fault = state.update { state -> Fault? in
       defer { state.calls += 1 }
       state.names.append(name)
