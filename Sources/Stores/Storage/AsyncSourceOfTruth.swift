@@ -57,6 +57,9 @@ public protocol AsyncSourceOfTruth<Key, Value>: Sendable {
   func remove(_ key: Key, version: EntryVersion) async throws -> SourceWriteResult
 
   /// Removes all values of the partition, whatever their versions are. Values of smaller versions are then refused.
+  ///
+  /// One that has failed is tried again key by key, with ``keys()`` and ``remove(_:version:)``: what others have written
+  /// since stays.
   func removeAll(version: EntryVersion) async throws
 
   /// The keys that have a value, in any order; may include keys whose value cannot be read.

@@ -38,7 +38,8 @@ extension SharedQueue {
     state.withLock { state in
       guard let line = state.lines[key] else { return state.removal == nil ? nil : .missing }
       var isInvalidated = false
-      for job in [line.waiting, line.running] {
+      // What runs has begun before a removal of everything, which waits for it.
+      for job in [line.waiting, state.removal == nil ? line.running : nil] {
         switch job?.work {
         case .write(var stored, _, _)?:
           stored.isInvalidated = stored.isInvalidated || isInvalidated

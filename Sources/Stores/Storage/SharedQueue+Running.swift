@@ -64,21 +64,13 @@ extension SharedQueue {
     return next
   }
 
-  func run(removal version: EntryVersion) async {
+  func run(removal version: EntryVersion, isRetry: Bool) async {
     var failure: (any Error)?
     do {
-      try await limited {
-        if $0.removal?.version == version { $0.removal?.isStuck = true }
-      } takeWaiters: { [weak self] in
-        self?.state.withLock { state in
-          defer {
-            state.removal?.waiters = []
-            state.removal?.isOverdue = true
-          }
-          return state.removal?.waiters ?? []
-        } ?? []
-      } body: { [truth] in
-        try await truth.removeAll(version: version)
+      if isRetry {
+        try await removeEach(version)
+      } else {
+        try await limitedRemoval(version) { [truth] in try await truth.removeAll(version: version) }
       }
     } catch { failure = error }
     let now = scheduler.now
@@ -122,6 +114,45 @@ extension SharedQueue {
     }
     call(late, failure)
     for flush in flushes { flush.end() }
+  }
+
+  /// Removes what is older than a removal that has failed: others, or the account's next session, may have written since,
+  /// and have been told that it is done.
+  private func removeEach(_ version: EntryVersion) async throws {
+    let keys = Locked<[Key]>([])
+    try await limitedRemoval(version) { [truth] in
+      let present = try await truth.keys()
+      keys.withLock { $0 = present }
+    }
+    var rest = keys.withLock { $0 }[...]
+    while !rest.isEmpty {
+      let some = rest.prefix(Self.concurrency)
+      rest = rest.dropFirst(Self.concurrency)
+      try await limitedRemoval(version) { [truth] in
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for key in some { group.addTask { _ = try await truth.remove(key, version: version) } }
+          try await group.waitForAll()
+        }
+      }
+      let now = scheduler.now
+      state.withLock { $0.renewFlushes(after: 0, now: now) }
+    }
+  }
+
+  private func limitedRemoval(
+    _ version: EntryVersion, body: @escaping @Sendable () async throws -> Void
+  ) async throws {
+    try await limited(
+      { if $0.removal?.version == version { $0.removal?.isStuck = true } },
+      takeWaiters: { [weak self] in
+        self?.state.withLock { state in
+          defer {
+            state.removal?.waiters = []
+            state.removal?.isOverdue = true
+          }
+          return state.removal?.waiters ?? []
+        } ?? []
+      }, body: body)
   }
 
   /// Cancels what takes longer than the limit, and completes it for those who wait; but waits for its end nonetheless:

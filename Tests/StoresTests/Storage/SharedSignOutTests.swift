@@ -15,6 +15,11 @@ import Testing
     Store(.ofStream { _ in .never() }, storage: .async(SharedTruth(shared, identity: account)))
   }
 
+  /// A store of another process.
+  private func elsewhere() -> Store<String, String> {
+    Store(.ofStream { _ in .never() }, storage: .async(SharedTruth(shared)))
+  }
+
   /// Saves a value without waiting for the source.
   private func save(_ value: String, for key: String = "k", in store: Store<String, String>?) {
     store?.save(value, for: key)
@@ -143,6 +148,43 @@ import Testing
     await next.flush()
     await other.flush()
     #expect(shared.value("k")?.value == "new")
+  }
+
+  @Test(arguments: ["sign-out", "clear"])
+  func `D2: a removal that has failed does not remove what is written before it is tried again`(
+    call: String
+  ) async throws {
+    let one = store()
+    for key in 0..<200 { await one.save("old", for: "\(key)") }
+    shared.isAway = true
+    await #expect(throws: SharedTruth.Away.self) {
+      if call == "clear" { try await one.clear() } else { try await one.signOut() }
+    }
+    shared.isAway = false
+    // The account's next session; after `clear()`, another process.
+    let next = call == "clear" ? elsewhere() : store()
+    await next.save("new", for: "k")
+    #expect(await next.flush() == nil)
+    await one.flush()
+    #expect(shared.value("k")?.value == "new")
+    #expect(shared.value("0") == nil)
+    #expect(shared.value("199") == nil)
+    #expect(next.peek("k")?.value == "new")
+  }
+
+  @Test func `F4: a read does not bring back what is being written while everything is to be removed`() async throws {
+    let truth = SharedTruth(shared, timeLimit: .seconds(30))
+    let store = Store<String, String>(.ofStream { _ in .never() }, storage: .async(truth))
+    shared.writeGate.hold()
+    save("old", in: store)
+    try await shared.writeGate.held.wait { $0 == 1 }
+    let clearing = Task { try await store.clear() }
+    try await eventually { store.peek("k") == nil }
+    await #expect(throws: StoreError.notCached) { try await store.get("k", .cacheOnly).value }
+    shared.writeGate.release()
+    try await clearing.value
+    #expect(store.peek("k") == nil)
+    #expect(shared.value("k") == nil)
   }
 
   @Test(arguments: [false, true])
