@@ -90,6 +90,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   private static var backoff: Backoff { Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0) }
 
   private let identity: StorageIdentity?
+  /// That of the session before, whose sign-out may not have ended.
+  private weak let predecessor: AccountStorage?
   private let queue = DispatchQueue(label: "store.storage", qos: .utility)
   private let state = Locked(State())
   /// Held while the source of truth is written to, and while nothing else is called.
@@ -101,7 +103,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     let identity = StorageIdentity(type: ObjectIdentifier(Self.self), path: path)
     var ended: AccountStorage?
     while true {
-      let storage = identity.storage(insteadOf: ended) { AccountStorage(identity) } as? AccountStorage
+      let storage = identity.storage(insteadOf: ended) { AccountStorage(identity, after: ended) } as? AccountStorage
       guard let storage else { return AccountStorage(nil) }
       // After a sign-out, this is another session.
       if !storage.state.withLock({ $0.isSignedOut }) { return storage }
@@ -109,7 +111,9 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     }
   }
 
-  private init(_ identity: StorageIdentity?) { self.identity = identity }
+  private init(_ identity: StorageIdentity?, after predecessor: AccountStorage? = nil) {
+    (self.identity, self.predecessor) = (identity, predecessor)
+  }
 
   deinit { identity?.forget() }
 
@@ -170,9 +174,13 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     if !actions.isEmpty { EffectRunner().run(actions) }
   }
 
+  /// Whether the sign-out of the session before has not ended.
+  private var isBeingEmptied: Bool { predecessor?.removal != nil }
+
   /// What a read returns because of work that is not done yet, or has failed; `nil` if the source has to be asked.
   func pending(_ key: Key) -> StorageQueue<Key, Value>.Reading? {
-    state.withLock { state -> StorageQueue<Key, Value>.Reading? in
+    let isEmptied = isBeingEmptied
+    return state.withLock { state -> StorageQueue<Key, Value>.Reading? in
       if let newest = state.newest[key] {
         switch newest.work {
         case .write(let stored, _, _): return .found(stored)
@@ -180,7 +188,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         case .invalidate, .refuse: break
         }
       }
-      if state.removal != nil || state.isSignedOut { return .missing }
+      if isEmptied || state.removal != nil || state.isSignedOut { return .missing }
       // Not even read: it would show what was removed.
       return state.suspicions[key] == .removed ? .missing : nil
     }
@@ -202,7 +210,10 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
   /// The keys that the source of truth will have once all work is done, of those that it has now.
   func keys(of present: some Sequence<Key>) -> Set<Key> {
-    let (newest, isEmptied) = state.withLock { ($0.newest.mapValues(\.work), $0.removal != nil || $0.isSignedOut) }
+    let isBeingEmptied = isBeingEmptied
+    let (newest, isEmptied) = state.withLock { state in
+      (state.newest.mapValues(\.work), isBeingEmptied || state.removal != nil || state.isSignedOut)
+    }
     var keys = isEmptied ? [] : Set(present)
     for (key, work) in newest {
       switch work {
@@ -244,6 +255,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   /// Carries out all work that was enqueued before, on this thread unless another one does, which is waited for; and
   /// then what has failed before, if the source works again.
   func performAll(isRetry: Bool = false) {
+    // A sign-out removes nothing of the next session.
+    if isBeingEmptied { predecessor?.performAll() }
     turn.withLock { _ in
       let isDone = performTaken()
       if isDone || isRetry { for job in outstanding() { perform(job) } }

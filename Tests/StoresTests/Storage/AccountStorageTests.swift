@@ -76,6 +76,26 @@ import Testing
     try await eventually(within: .seconds(20)) { memory.read("k")?.value == "w" }
   }
 
+  @Test func `S1: a store that is made during its account's sign-out shows nothing of before, and loses no write`()
+    async throws
+  {
+    let source = SlowlyEmptied()
+    func store() -> Store<String, String> { Store(.ofPartial(server.fetch), storage: .source(source)) }
+    let first = store()
+    await first.save("secret", for: "k")
+    let signingOut = Task { try await first.signOut() }
+    try await source.isBeingEmptied.wait()
+    let next = store()
+    await #expect(throws: StoreError.notCached) { try await next.get("k", .cacheOnly).value }
+    let saving = Task { await next.save("new", for: "l") }
+    try await eventually { next.peek("l") != nil }
+    source.gate.signal()
+    try await signingOut.value
+    await saving.value
+    #expect(next.peek("k") == nil)
+    #expect(source.memory.read("l")?.value == "new")
+  }
+
   @Test func `the next store of a folder finds what the one before has not written yet`() async throws {
     var first: Store<String, String>? = try store(writing: .behind)
     let next = try store()
@@ -356,4 +376,24 @@ private final class HeldSource: SourceOfTruth {
 
   func removeAll() { memory.removeAll() }
   func keys() -> [String] { memory.keys() }
+}
+
+/// A source of truth that takes its time to be emptied.
+private final class SlowlyEmptied: SourceOfTruth {
+  let memory = MemoryTruth<String, String>()
+  let isBeingEmptied = Latch()
+  let gate = DispatchSemaphore(value: 0)
+  let identity: String? = UUID().uuidString
+
+  var waitsForOtherProcesses: Bool { true }
+
+  func read(_ key: String) -> StoredValue<String>? { memory.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String) { memory.write(stored, for: key) }
+  func remove(_ key: String) { memory.remove(key) }
+  func keys() -> [String] { memory.keys() }
+  func removeAll() {
+    isBeingEmptied.open()
+    gate.wait()
+    memory.removeAll()
+  }
 }
