@@ -16,6 +16,7 @@ extension Outbox {
     // After what was submitted before.
     await onQueue { self.state.withLock { $0.acceptsNothing = true } }
     _ = await state.withLock { $0.turn }?.value
+    await onQueue { self.removeFinished() }
     publisher.end()
     place?.close()
     await publisher.delivered()

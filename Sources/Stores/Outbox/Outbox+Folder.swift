@@ -5,9 +5,26 @@ import SystemBase
 extension Outbox {
   /// The names of all unfinished entries, oldest first.
   func names() throws -> [OutboxFileName] {
-    let names = try folder.names()
-    let over = state.withLock { $0.over }
-    return over.isEmpty ? names : names.filter { !over.contains($0) }
+    unfinished(try folder.names())
+  }
+
+  private func unfinished(_ names: [OutboxFileName]) -> [OutboxFileName] {
+    let finished = finishedEntries.all(of: folder.identity)
+    return finished.isEmpty ? names : names.filter { !finished.contains($0) }
+  }
+
+  /// Whether a finished entry could not be removed yet.
+  var hasFinished: Bool { !finishedEntries.all(of: folder.identity).isEmpty }
+
+  /// Tries once more to remove what is finished: the next process would send it again.
+  func removeFinished() {
+    for name in finishedEntries.all(of: folder.identity) {
+      var failure: (any Error)?
+      do { try folder.remove(name) } catch { failure = error }
+      // Else it is gone, with the folder perhaps, or with a sign-out.
+      if let failure = failure as? FileError, !failure.isNotFound { continue }
+      finishedEntries.remove(name, of: folder.identity)
+    }
   }
 
   /// Makes what is known agree with what is on disk, and notifies observers of what other processes have added,
@@ -16,9 +33,7 @@ extension Outbox {
   ///
   /// Returns whether an entry waits, or may wait, since an error of the system prevents reading it.
   func refresh() throws -> Bool {
-    for name in state.withLock({ $0.over }) {
-      if (try? folder.remove(name)) != nil { state.withLock { _ = $0.over.remove(name) } }
-    }
+    removeFinished()
     let (number, suspects) = state.withLock { state in
       (state.listing, state.unreadable.map { OutboxFileName(addedAt: $0.addedAt, id: $0.id) } + state.unread)
     }
@@ -36,8 +51,8 @@ extension Outbox {
     // A known entry that is not on disk now has been removed.
     let known = state.withLock { $0.known }
     let (all, number) = try folder.listing()
-    let (over, arriving) = state.withLock { ($0.over, $0.arriving) }
-    let names = over.isEmpty ? all : all.filter { !over.contains($0) }
+    let names = unfinished(all)
+    let arriving = state.withLock { $0.arriving }
     for name in Set(known.names).subtracting(names) { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
     // Entries that are just being added are skipped: they get a turn of their own.
     try reread(names.filter { !arriving.contains($0.id) && known[$0]?.isWaiting != true })
@@ -125,8 +140,8 @@ extension Outbox {
     if isGone { publisher.report(.withdrawn(entry)) }
   }
 
-  /// Removes a finished entry and notifies observers. If it cannot be removed, returns the error; the entry is not sent
-  /// again in any case. Throws ``OutboxError/signedOut`` instead.
+  /// Removes a finished entry and notifies observers. If it cannot be removed, returns the error; this process does not
+  /// send the entry again, and tries to remove it every two seconds. Throws ``OutboxError/signedOut`` instead.
   /// - Parameter forStores: What stores that show the entry learn instead.
   @discardableResult
   func end(
@@ -139,7 +154,7 @@ extension Outbox {
     } catch OutboxError.signedOut {
       throw OutboxError.signedOut
     } catch {
-      state.withLock { _ = $0.over.insert(entry.name) }
+      finishedEntries.insert(entry.name, of: folder.identity)
       failure = error
     }
     forget(entry, change, forStores: forStores)

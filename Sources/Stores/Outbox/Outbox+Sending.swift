@@ -113,15 +113,16 @@ extension Outbox {
     return isBlocked && urgency == .ifBlocked ? nil : reason
   }
 
-  /// Makes the next attempt after the pause by itself, if something waits: also what was queued again behind the place
-  /// where the turn was.
+  /// Makes the next attempt after the pause by itself, if something waits, or is to be removed: also what was queued again
+  /// behind the place where the turn was.
   private func scheduleNextAttempt(after failure: (any Error)?) {
-    let (now, isOver) = (uptime, self.isOver)
+    let (now, isOver, hasFinished) = (uptime, self.isOver, self.hasFinished)
     let (old, timer, delay) = state.withLock { state -> (OutboxPause, (any Disposable)?, Duration?) in
       let old = state.pause
       guard let failure, !isOver else {
         // What arrives, or has come since the turn began, has a turn of its own.
-        let waits = state.coming.isEmpty && state.known.waiting.contains { !state.arriving.contains($0.id) }
+        let waits =
+          state.coming.isEmpty && (hasFinished || state.known.waiting.contains { !state.arriving.contains($0.id) })
         if waits, !isOver { return (old, nil, state.pause.remaining(now: now) ?? Self.firstDelay) }
         // In the same step: the timer of what is queued again from now on stays.
         return (old, exchange(&state.timer, with: nil), nil)

@@ -51,8 +51,6 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     var waiters: [String: AnyObserver<Response>] = [:]
     /// The ids of entries that are being added: they are skipped until observers have been notified.
     var arriving: Set<String> = []
-    /// Finished entries that could not be removed: they are not sent again, and each `refresh()` tries to remove them.
-    var over: Set<OutboxFileName> = []
     var pause = OutboxPause()
     /// Makes the next attempt at the end of the pause.
     var timer: (any Disposable)?

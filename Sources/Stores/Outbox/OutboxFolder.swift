@@ -43,7 +43,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
 
   let path: String
   /// The path without symbolic links.
-  private let identity: String
+  let identity: String
   private let partition: [UInt8]
   private let fileSystem: any FileSystem
   private let entryLimit: Int

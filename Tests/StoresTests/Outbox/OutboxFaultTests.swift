@@ -358,6 +358,39 @@ import Testing
     #expect(server.received == ["a", "b"])
   }
 
+  @Test func `R1: what succeeded, and cannot be removed, is not sent again by the next outbox of its folder`()
+    async throws
+  {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    files.keepFiles(endingWith: ".e1")
+    for mutation in ["like", "unlike"] { #expect(await outbox.outcome(mutation) == "did \(mutation)") }
+    #expect(outbox.isBusy, "A group must keep it until they are removed.")
+    await outbox.close()
+    let next = try folder.outbox(server)
+    #expect(await next.flush().sent.isEmpty)
+    #expect(server.received == ["like", "unlike"])
+    #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
+    #expect(!next.isBusy)
+  }
+
+  @Test func `what succeeded, and cannot be removed, is removed by itself as soon as it can be`() async throws {
+    let (files, time) = (FaultyFileSystem(), TestScheduler())
+    let outbox = try folder.outbox(server, scheduler: time, fileSystem: files)
+    files.keepFiles(endingWith: ".e1")
+    #expect(await outbox.outcome("a") == "did a")
+    for _ in 0..<3 {
+      await outbox.lastTurn()
+      time.advance(by: .seconds(5))
+    }
+    files.keepFiles(endingWith: nil)
+    await outbox.lastTurn()
+    time.advance(by: .seconds(5))
+    await outbox.lastTurn()
+    #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
+    #expect(server.received == ["a"])
+  }
+
   @Test func `an entry that cannot be read back is reported as unreadable, and is no longer shown`() async throws {
     let outbox = try Outbox<OneWay, String>(
       folder: folder.url, partition: "account", isIdempotent: { _ in true }, send: { _, _ in .just("did") })
