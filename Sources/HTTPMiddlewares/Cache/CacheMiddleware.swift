@@ -306,21 +306,21 @@ public struct CacheMiddleware: HTTPMiddleware, SendingByNext {
       let isOver = Locked(false)
       // Whether this is the first that is known of the outcome.
       let ends: @Sendable () -> Bool = { !isOver.withLock { exchange(&$0, with: true) } }
-      let remove: @Sendable (_ head: HTTPResponseHead?) -> Void = { head in
-        // A task that cancels the change must not wait for the storage.
-        let isLater = storageWaits && withUnsafeCurrentTask { $0 != nil }
+      let remove: @Sendable (_ head: HTTPResponseHead?, _ isCancelled: Bool) -> Void = { head, isCancelled in
+        // A task that sends, or cancels, must not wait for the storage, nor a deadline on a thread of Swift's pool.
+        let isLater = storageWaits && (isCancelled || withUnsafeCurrentTask { $0 != nil })
         storage.removals.remove(request.keysChanged(by: head, under: credentials), from: storage, isLater: isLater)
       }
       let response = next(request).do(
         onNext: { part in
-          if case .head(let head) = part, ends(), (200..<400).contains(head.status) { remove(head) }
+          if case .head(let head) = part, ends(), (200..<400).contains(head.status) { remove(head, false) }
         },
         onError: { error in
-          if ends(), RequestError(wrapping: error).reached == .maybe { remove(nil) }
+          if ends(), RequestError(wrapping: error).reached == .maybe { remove(nil, false) }
         },
         onCompleted: { _ = ends() },
         // Cancelled before there was a response: it may have been carried out.
-        onDispose: { if ends() { remove(nil) } })
+        onDispose: { if ends() { remove(nil, true) } })
       return besideTasks(response)
     }
   }
@@ -403,7 +403,11 @@ extension CacheMiddleware {
 
   /// Removes all responses of an owner that a closure has named, see ``RequestOwners/named(_:)``.
   public func signOut(owner: String) throws {
-    storage.removals.add(account: owner)
+    let removals = storage.removals
+    removals.add(account: owner)
+    // Once more at the end: requests that were looked up meanwhile may have found what was not removed yet.
+    defer { removals.add(account: owner) }
+    removals.waitForReplacements(of: owner)
     try storage.removeAll(of: owner)
   }
 }

@@ -113,6 +113,13 @@ public final class CacheRemovals: Sendable {
     next?.signal()
   }
 
+  /// Waits until nothing is being replaced any more that an account has stored: what comes from then on is not stored,
+  /// if its sign-out is recorded.
+  package func waitForReplacements(of account: String) {
+    let keys = replacements.withLock { waiting in waiting.keys.filter { $0.account.hasBytes(of: account) } }
+    for key in keys { replacing(key) {} }
+  }
+
   private static func hash(ofAccount account: String) -> Int {
     var hasher = Hasher()
     hasher.combine(0)

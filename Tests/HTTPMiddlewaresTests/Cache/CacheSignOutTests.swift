@@ -132,11 +132,12 @@ struct CacheSignOutTests {
     #expect(storage.size == 0)
   }
 
-  /// Signs the account out while a response is being stored.
+  /// Lets something happen in the middle of its calls.
   private final class SlowStorage: ImmediateCacheStorage {
     let memory = MemoryCacheStorage()
     var removals: CacheRemovals { memory.removals }
     let onStore = Locked<(@Sendable () -> Void)?>(nil)
+    let onRemoval = Locked<(@Sendable () -> Void)?>(nil)
 
     func responses(for key: CacheKey) -> [CachedResponse] { memory.responses(for: key) }
 
@@ -145,16 +146,56 @@ struct CacheSignOutTests {
       memory.store(responses, for: key)
     }
 
-    func removeAll(of account: String?) { memory.removeAll(of: account) }
+    func removeAll(of account: String?) {
+      removals.add(account: account)
+      onRemoval.withLock { $0.take() }?()
+      memory.forgetAll()
+    }
   }
 
-  @Test func `a response that is being stored meanwhile does not stay`() throws {
-    let storage = SlowStorage()
+  @Test func `S1: a sign-out returns once what is being stored meanwhile is gone, too`() throws {
+    let (storage, isOver) = (SlowStorage(), DispatchSemaphore(value: 0))
     let cache = CacheMiddleware(storage, owners: .credentials(of: tokens))
-    storage.onStore.withLock { $0 = { try? cache.signOut(AccessToken("a1", account: "A")) } }
+    let returnedTooEarly = Locked(false)
+    storage.onStore.withLock {
+      $0 = {
+        Thread.detachNewThread {
+          try? cache.signOut(AccessToken("a1", account: "A"))
+          isOver.signal()
+        }
+        if isOver.wait(timeout: .now() + 0.2) == .success {
+          isOver.signal()
+          returnedTooEarly.withLock { $0 = true }
+        }
+      }
+    }
     #expect(try get(cache, else: "A's") == "A's")
+    isOver.wait()
+    #expect(!returnedTooEarly.withLock { $0 })
     #expect(storage.memory.size == 0)
     #expect(try get(cache) == "from the server")
+  }
+
+  @Test func `S1: what a request finds while an account is removed is not stored again after that`() throws {
+    let storage = SlowStorage()
+    let cache = CacheMiddleware(storage, owners: .credentials(of: tokens))
+    let head = HTTPResponseHead(
+      status: 200, headers: try CacheHarness.headers(["Cache-Control: max-age=0", #"ETag: "1""#]))
+    let first = OneResponse(.from([.head(head), .body(Data("A's".utf8))]))
+    _ = TestScheduler().observe(first.send(try CacheHarness.request(), through: [cache, auth]))
+    #expect(storage.memory.size > 0)
+    let (response, request) = (PublishSubject<HTTPResponsePart>(), try CacheHarness.request())
+    let bag = DisposeBag()
+    storage.onRemoval.withLock { [auth] in
+      $0 = {
+        OneResponse(response.asObservable()).send(request, through: [cache, auth]).subscribe().disposed(by: bag)
+      }
+    }
+    try cache.signOut(AccessToken("a1", account: "A"))
+    response.onNext(.head(HTTPResponseHead(status: 304, headers: try CacheHarness.headers([#"ETag: "1""#]))))
+    response.onCompleted()
+    #expect(storage.memory.size == 0)
+    bag.dispose()
   }
 
   @Test func `accounts that share a cache by authenticating on their own sign out one by one`() throws {

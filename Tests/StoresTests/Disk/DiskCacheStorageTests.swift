@@ -180,13 +180,19 @@ struct DiskCacheStorageTests {
     #expect(folder.records == [])
   }
 
-  @Test func `E2: it is not a task that cancels a change that removes files`() async throws {
+  @Test(arguments: [true, false])
+  func `E2: it is not who cancels a change, such as a task, or a deadline, that removes files`(isTask: Bool)
+    async throws
+  {
     let transport = ScriptedTransport()
     transport.expect(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("1".utf8)))
     transport.always(.any, .never)
     let callers = Mutable<Set<Bool>>([])
     let files = FaultyFileSystem()
-    files.onEachCall { callers.update { _ = $0.insert(withUnsafeCurrentTask { $0 != nil }) } }
+    files.onEachCall {
+      let isCanceller = withUnsafeCurrentTask { $0 != nil } || Thread.current.name == "canceller"
+      callers.update { _ = $0.insert(isCanceller) }
+    }
     let client = try client(
       transport, DiskCacheStorage(folder: folder.url, fileSystem: files, scheduler: ConcurrentScheduler()))
     _ = try await GetThing().get(on: client).value
@@ -194,13 +200,19 @@ struct DiskCacheStorageTests {
     let deletion = GetThing().delete(on: client).subscribe()
     try await eventually { transport.requests.count == 2 }
     callers.update { $0 = [] }
-    deletion.dispose()
+    if isTask {
+      deletion.dispose()
+    } else {
+      await onOtherThread {
+        Thread.current.name = "canceller"
+        deletion.dispose()
+      }
+    }
     try await eventually { folder.records == [] }
     #expect(callers.value == [false])
   }
 
-  @Test func `what a cancelled change may have changed is gone at once, and in a task not read any more`() async throws
-  {
+  @Test func `what a cancelled change may have changed is not read any more, and removed soon`() async throws {
     let transport = ScriptedTransport()
     for _ in 0..<3 {
       transport.expect(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("1".utf8)))
@@ -212,13 +224,9 @@ struct DiskCacheStorageTests {
       #expect(transport.requests.count == 2 * number + 1)
       let deletion = GetThing().delete(on: client).subscribe()
       try await eventually { transport.requests.count == 2 * number + 2 }
-      if number == 1 {
-        await onOtherThread { deletion.dispose() }
-        #expect(folder.records == [])
-      } else {
-        deletion.dispose()
-      }
+      deletion.dispose()
     }
+    try await eventually { folder.records == [] }
   }
 
   @Test func `F4: the response to a request that was made before its account signed out is not stored`() async throws {
