@@ -51,7 +51,7 @@ extension NormalizedStore {
           do {
             let data = try accept(response, of: session, key, change, number, updates, in: steps)
             call { [store] in
-              store.end(steps)
+              store.endOffTask(steps)
             } then: { [self] in
               whenWritten {
                 observer.onNext(data)
@@ -59,7 +59,7 @@ extension NormalizedStore {
               }
             }
           } catch {
-            store.end(steps)
+            store.endOffTask(steps)
             reject(change, error, observer)
           }
         },
@@ -101,7 +101,7 @@ extension NormalizedStore {
       changes += edits.end().changes
       if case .failure = made { changes += records.hide(change) }
     }
-    store.end(steps)
+    store.endOffTask(steps)
     try made.get()
   }
 
@@ -166,14 +166,14 @@ extension NormalizedStore {
     let isEmptied = removeRefused(nil, error, by: change, in: steps)
     store.apply(error, of: nil, in: steps) { [self] _ in whenWritten { observer.onError(error) } }
     if isEmptied { showWaiting(in: steps) }
-    store.end(steps)
+    store.endOffTask(steps)
   }
 
   /// Ends a change, and shows what is there without it.
   func end(_ change: NormalizedRecords.Change) {
     let steps = ValueSteps()
     end(change, in: steps)
-    store.end(steps)
+    store.endOffTask(steps)
   }
 
   func json(of value: some Encodable) throws -> JSONValue {
@@ -294,12 +294,12 @@ extension NormalizedStore {
   /// shown, as it is still to be sent.
   public func clear() async throws {
     removeRecords()
-    defer {
-      let steps = ValueSteps()
-      showWaiting(in: steps)
-      store.end(steps)
-    }
-    try await store.clear()
+    let result: Result<Void, any Error>
+    do { result = .success(try await store.clear()) } catch { result = .failure(error) }
+    let steps = ValueSteps()
+    showWaiting(in: steps)
+    await store.endElsewhere(steps)
+    try result.get()
   }
 
   /// Ends the store because its account ends; see ``Store/signOut()``.

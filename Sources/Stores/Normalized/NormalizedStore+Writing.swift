@@ -40,7 +40,7 @@ extension NormalizedStore {
         Disposables.create { [self] in
           let steps = ValueSteps()
           end(change, in: steps)
-          store.end(steps)
+          store.endOffTask(steps)
         },
       ])
     }

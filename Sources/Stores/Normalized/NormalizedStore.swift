@@ -396,7 +396,7 @@ extension NormalizedStore {
       lease = reading.lease
       let steps = ValueSteps()
       let isShown = project(reading, in: steps)
-      store.end(steps)
+      store.endOffTask(steps)
       if isShown { break }
     }
     return lease

@@ -28,7 +28,10 @@ extension Store {
   ) -> Observable<Response> {
     .create { observer in
       // Checked again, since a watcher that is shown the change may sign out.
-      guard let layer = self.addLayer(change), self.ending == nil else {
+      let steps = Steps<Key, Value>()
+      let layer = self.addLayer(change, in: steps)
+      self.endOffTask(steps)
+      guard let layer, self.ending == nil else {
         observer.onError(self.ending ?? .signedOut)
         return Disposables.create()
       }
@@ -53,7 +56,7 @@ extension Store {
   /// Shows a change over cached values until it is removed or committed; returns `nil` after the store's end.
   /// - Parameter isInOrder: Whether changes of this kind are sent one after the other.
   func addLayer<Response>(
-    _ change: StoreChange<Key, Value, Response>, isInOrder: Bool = false, in steps: Steps<Key, Value>? = nil
+    _ change: StoreChange<Key, Value, Response>, isInOrder: Bool = false, in steps: Steps<Key, Value>
   ) -> Layer<Key, Value>? {
     perform(in: steps) { state in
       if state.ending != nil { return nil }
@@ -64,7 +67,11 @@ extension Store {
   }
 
   /// Stops showing a change, unless it is being committed.
-  func removeLayer(_ id: UInt64) { perform { $0.removeLayer(id) } }
+  private func removeLayer(_ id: UInt64) {
+    let steps = Steps<Key, Value>()
+    perform(in: steps) { $0.removeLayer(id) }
+    endOffTask(steps)
+  }
 }
 
 /// A change that the server has accepted becomes a part of the cached values.
@@ -75,7 +82,7 @@ extension Store {
   func commit(_ layer: Layer<Key, Value>, response: (key: Key, value: Value)?, completion: @escaping WriteCompletion) {
     let steps = Steps<Key, Value>()
     commit(layer, response: response, in: steps, completion: completion)
-    end(steps)
+    endOffTask(steps)
   }
 
   /// Commits a change as a part of one in several steps, whose effects are carried out after the last one.
@@ -158,7 +165,7 @@ extension Store {
   func reject(_ layer: Layer<Key, Value>, _ error: any Error, completion: @escaping WriteCompletion) {
     let steps = Steps<Key, Value>()
     reject(layer, error, in: steps, completion: completion)
-    end(steps)
+    endOffTask(steps)
   }
 
   /// Rejects a change as a part of one in several steps, whose effects are carried out after the last one.

@@ -153,6 +153,11 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     for effect in others { carryOut(effect) }
   }
 
+  /// Carries out the effects of all steps, elsewhere if a task does so: its thread must not wait for a watcher that stalls.
+  func endOffTask(_ steps: Steps<Key, Value>) {
+    if withUnsafeCurrentTask(body: { $0 != nil }) { endElsewhere(steps) } else { end(steps) }
+  }
+
   /// As above, for a task, whose thread does not wait. Requests are begun here, with the task's values, and last: a fetcher
   /// that answers at once may call a watcher that stalls.
   func endElsewhere(_ steps: Steps<Key, Value>) async {

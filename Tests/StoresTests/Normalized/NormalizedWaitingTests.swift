@@ -1,7 +1,11 @@
 import Foundation
+import GraphQLClient
 import HTTPClientCore
 import StoresTestSupport
 import Streams
+import StreamsTesting
+import StrictJSON
+import SystemBase
 import TestSupport
 import Testing
 
@@ -38,6 +42,64 @@ import Testing
     #expect(storage.isTimedOut.value == false)
     for _ in worlds { storage.gate.signal() }
     for call in calls { await call.value }
+  }
+
+  @Test(arguments: [false, true])
+  func `E1: a watcher that stalls keeps no mutation that is awaited`(isCancelled: Bool) async throws {
+    let (world, gate) = (try NormalizedWorld(), DispatchSemaphore(value: 0))
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    let isFirst = Mutable(true)
+    let stalled = world.store.stream(GetIssue("1"), .cacheOnly).subscribe(
+      onNext: { _ in if !isFirst.update({ exchange(&$0, with: false) }) { gate.wait() } })
+    let changing = Task {
+      try await world.store.mutate(
+        RenameIssue("1", "A"), optimisticResponse: ["rename": ["id": "1", "title": "A"]]
+      ).value
+    }
+    try await world.server.wait(for: 2)
+    if isCancelled { changing.cancel() } else { world.server.last.data(renamed("1", "A")) }
+    _ = await changing.result
+    for _ in 0..<3 { gate.signal() }
+    stalled.dispose()
+  }
+
+  @Test func `E1: a watcher that stalls at what waits in an outbox does not keep the removal of everything`()
+    async throws
+  {
+    struct Title: Codable, Sendable {
+      static let fragment: GraphQLDocument = "fragment title on Issue { id title }"
+      var title: String?
+    }
+    let (world, gate, folder) = (try NormalizedWorld(), DispatchSemaphore(value: 0), TemporaryFolder())
+    let client = world.store.client
+    let schema = try RecordSchema(NormalizedWorld.schema)
+    let outbox = try Outbox<String, NormalizedResponse<RenameIssue.ResponseData>>(
+      folder: folder.url, partition: "account", isIdempotent: { _ in true }
+    ) { title, _ in
+      RenameIssue("1", title).post(on: client, for: schema)
+    }
+    world.store.show(outbox) { title in
+      .of(RenameIssue("1", title), optimisticResponse: ["rename": ["id": "1", "title": .string(title)]])
+    }
+    let submission = Recorder(outbox.submit("waits"))
+    try await world.server.wait(for: 1)
+    world.server.last.observer.onError(RequestError(.cannotConnect, "There is no network."))
+    try await submission.waitForEnd()
+    let (isClearing, stalls) = (Mutable(false), Monitor(0))
+    let entity = EntityID("Issue", id: "1")
+    let watching = world.store.values(Title.self, Title.fragment, of: entity).subscribe()
+    let key = NormalizedKey(FragmentSource<Title>(document: Title.fragment, entity: entity))
+    let stalled = world.store.store.stream(key, .cacheOnly).subscribe(onNext: { snapshot in
+      guard snapshot.value != nil, isClearing.value else { return }
+      stalls.update { $0 += 1 }
+      gate.wait()
+    })
+    isClearing.update { $0 = true }
+    try await world.store.clear()
+    try await stalls.wait { $0 == 1 }
+    for _ in 0..<3 { gate.signal() }
+    for subscription in [watching, stalled] { subscription.dispose() }
+    await outbox.close()
   }
 }
 

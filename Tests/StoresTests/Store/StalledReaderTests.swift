@@ -280,6 +280,27 @@ struct AwaitedCall: Sendable, CustomTestStringConvertible {
       reading.cancel()
       _ = await reading.result
     },
+    AwaitedCall("mutate") { store in
+      _ = try await store.mutate(.of("k") { _ in "w" }, send: { .just("w") }).value
+    },
+    AwaitedCall("mutate, refused") { store in
+      _ = try? await store.mutate(.of("k") { _ in "w" }, send: { Observable<String>.error(Failure()) }).value
+    },
+    AwaitedCall("mutate, cancelled") { store in
+      let isSent = Latch()
+      let changing = Task {
+        try await store.mutate(
+          .of("k") { _ in "w" },
+          send: {
+            isSent.open()
+            return Observable<String>.never()
+          }
+        ).value
+      }
+      try await isSent.wait()
+      changing.cancel()
+      _ = await changing.result
+    },
     AwaitedCall("close") { await $0.close() }, AwaitedCall("signOut") { try await $0.signOut() },
   ]
 }
