@@ -79,6 +79,9 @@ final class RecordFile: RecordStorage {
 
   private var file: String { "\(path)/\(Self.name)" }
 
+  /// The path without symbolic links.
+  var identity: String? { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+
   // MARK: Reading
 
   /// Takes the entries up to the first one that is damaged. What was being written when a process ended is the last one;

@@ -20,6 +20,8 @@ extension RecordJournal {
     var unwrittenLimit = RecordJournal.limit
     /// Whether more than that is not written: then all has to be.
     var lacksChanges = false
+    /// Whether the storage does not say that the server has refused the account, since it has failed to.
+    var lacksRefusal = false
     /// Entries that the storage has failed to write, and may have nevertheless.
     var attempts: [Attempt] = []
     /// The random number of the latest sign-out, as the journal has it; 0 if there was none.

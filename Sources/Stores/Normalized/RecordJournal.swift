@@ -35,6 +35,15 @@ final class RecordJournal: Sendable {
   /// Begins to use a storage, and reads nothing of it.
   init(_ storage: some RecordStorage, of records: Locked<NormalizedRecords>, _ configuration: NormalizedConfiguration) {
     (self.storage, self.records, self.configuration) = (storage, records, configuration)
+    let remains = RecordRemains.take(of: storage.identity)
+    state.withLock { state in
+      (state.unwritten, state.mustRemove) = (remains.changes ?? [], remains.changes == nil)
+      state.lacksRefusal = remains.isRefused
+    }
+    if remains.isRefused {
+      try? setRefused(true)
+      refusal.withLock { $0 = true }
+    }
   }
 
   deinit {
@@ -56,7 +65,9 @@ final class RecordJournal: Sendable {
     try state.withLockUnchecked { state in
       guard state.isOpen else { return }
       do {
+        state.lacksRefusal = isRefused
         try storage.setRefused(isRefused)
+        state.lacksRefusal = false
         refusal.withLock { $0 = isRefused }
       } catch {
         // A storage that is away says that it is; but then nobody would try again.
@@ -87,12 +98,15 @@ final class RecordJournal: Sendable {
         return [error]
       }
     }
-    if state.withLock(\.isUnread) { retryLater() }
+    if state.withLock({ $0.isUnread || $0.mustRemove || !$0.unwritten.isEmpty }) { retryLater() }
     for error in errors { configuration.onStorageError(error) }
   }
 
   private func load(_ tail: RecordTail, _ state: inout State) -> [any Error] {
-    let isRead = records.withLockUnchecked { $0.restore(tail.entries.map { $0.bytes[...] }) }
+    // With what the store before could not write.
+    var entries = state.mustRemove ? [] : tail.entries.map { $0.bytes[...] }
+    if !entries.isEmpty, !state.unwritten.isEmpty { entries.append(state.unwritten[...]) }
+    let isRead = records.withLockUnchecked { $0.restore(entries) }
     let size = tail.entries.reduce(0) { $0 + $1.bytes.count }
     state.position = tail.last
     (state.size, state.firstSize) = (size, tail.entries.first?.bytes.count ?? 0)
@@ -481,7 +495,10 @@ final class RecordJournal: Sendable {
     try state.withLockUnchecked { state in
       state.isSignedOut = true
       state.dropChanges()
+      // If this fails, the next one removes everything; nothing that was left to it is of the next session.
+      RecordRemains(changes: nil).keep(for: storage.identity)
       try storage.signOut(leaving: mark(of: .random(in: 1 ... .max)))
+      _ = RecordRemains.take(of: storage.identity)
       refusal.withLock { $0 = false }
       end(&state)
     }
@@ -495,7 +512,13 @@ final class RecordJournal: Sendable {
 
   private func end(_ state: inout State) {
     following.withLock { exchange(&$0, with: nil) }?.dispose()
-    if exchange(&state.isOpen, with: false) { storage.close() }
+    guard exchange(&state.isOpen, with: false) else { return }
+    if !state.isSignedOut {
+      records.withLockUnchecked { takeChanges(of: &$0, &state) }
+      let changes = state.mustRemove || state.lacksChanges ? nil : state.unwritten
+      RecordRemains(changes: changes, isRefused: state.lacksRefusal).keep(for: storage.identity)
+    }
+    storage.close()
   }
 }
 

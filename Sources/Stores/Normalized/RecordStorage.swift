@@ -18,6 +18,10 @@ public import SystemBase
 /// first read is made by who uses the store first, unless ``NormalizedStore/load()`` has made it. They must not wait for a
 /// task; see ``SourceOfTruth``.
 public protocol RecordStorage: Sendable {
+  /// What is the same for every object that opens the same storage in this process, such as the path of a file; `nil` unless
+  /// implemented. By it, a store finds what the one before it could not write until it ended.
+  var identity: String? { get }
+
   /// What follows a position: all entries, if it is `nil`, or not that of an entry that is still there or directly before
   /// one.
   func read(after position: RecordPosition?) throws -> RecordTail
@@ -58,6 +62,9 @@ public protocol RecordStorage: Sendable {
 }
 
 extension RecordStorage {
+  /// `nil`.
+  public var identity: String? { nil }
+
   /// Calls ``removeAll()`` and ``replaceAll(with:after:)``, again if others add something in between.
   /// - Throws: ``NormalizedStorageError/busy`` if they do so each time.
   public func signOut(leaving mark: RecordEntry) throws {

@@ -144,6 +144,33 @@ import Testing
     #expect(["1", "2", "3"].map { next.store.peek(GetIssue($0))?.value?.issue?.title } == [nil, "a", "c"])
   }
 
+  @Test(arguments: ["changed", "refused", "refused account", "removed", "signed out"])
+  func `D3: what could not be written until its store ended is not undone by the process's next store`(
+    issue1: String
+  ) async throws {
+    let files = FaultyFileSystem()
+    let world = try NormalizedWorld(in: folder.url, fileSystem: files)
+    for id in ["1", "2"] { try await world.request(GetIssue(id), issue(id, "a")) }
+    files.setFull(true)
+    files.keepFiles(endingWith: "/records")
+    switch issue1 {
+    case "changed": try world.store.update(GetIssue("1")) { $0.issue?.title = "b" }
+    case "refused": try await refuse(403, in: world)
+    case "refused account": try await refuse(401, in: world)
+    case "removed": await #expect(throws: FileError.self) { try await world.store.clear() }
+    default: await #expect(throws: FileError.self) { try await world.store.signOut() }
+    }
+    await world.store.close()
+    files.setFull(false)
+    files.keepFiles(endingWith: nil)
+    for _ in 0..<2 {
+      let next = try NormalizedWorld(in: folder.url)
+      #expect(next.store.peek(GetIssue("1"))?.value?.issue?.title == (issue1 == "changed" ? "b" : nil))
+      try await next.store.flush()
+      await next.store.close()
+    }
+  }
+
   @Test func `D3: what is written after a removal that has failed is there after a power cut`() async throws {
     let files = FaultyFileSystem()
     let world = try NormalizedWorld(in: folder.url, fileSystem: files)
