@@ -33,6 +33,8 @@ extension NormalizedRecords {
       for entry in entries { try cache.receive(entry, &notes, &receipt) }
     } catch { failure = error }
     do throws(UnreadableRecords) { try cache.receive(own, &known, &receipt) } catch { failure = failure ?? error }
+    // What others have only written again is no newer than what was requested since it was written first.
+    if areAll { cache.dropRepetitions(in: level) }
     received.changes = finish(receipt, by: change, in: level)
     received.refused = notes.refused
     log?.restoreRefusal(of: notes.refused, in: cache)

@@ -54,6 +54,16 @@ extension RecordCache {
     return changes + (place < layers.count ? rewritePages(of: Array(removed.slots.keys), above: place - 1) : [])
   }
 
+  /// Removes from a layer what is visible below it, too, so that it hides nothing that comes there.
+  mutating func dropRepetitions(in number: UInt64?) {
+    guard let place = layers.firstIndex(where: { $0.number == number }) else { return }
+    let news = layers[place].slots.filter { key, slot in
+      slot.kind == .pages
+        || !areEqual(visible(key.entity, key.field, at: self.place(of: key), upTo: place - 1), slot)
+    }
+    layers[place].slots = news
+  }
+
   /// Runs a closure in which a layer has what is to take its place, if there is such a layer.
   mutating func withStaged<Result>(
     _ number: UInt64, _ body: (inout RecordCache) throws(RecordError) -> Result

@@ -122,11 +122,23 @@ import Testing
     try await replace(by: replacing)
     try second.store.takeOthers()
     #expect(watcher.take().last.map { $0.value == nil } == true)
-    // What is requested again is there.
+    // What is requested again is there. What others have written would come during the request else.
+    try first.store.takeOthers()
     try await first.request(GetIssue("1"), issue("1", "b"))
     try await replace(by: first)
     try second.store.takeOthers()
     #expect(watcher.take().last?.value?.issue?.title == "b")
+  }
+
+  @Test func `N16: a response does not count as older than what another process has only written again`() async throws {
+    let first = try process(isDeaf: true)
+    try await first.request(GetIssue("1"), issue("1", "a"))
+    try await replace(by: process())
+    let get = Recorder(first.store.get(GetIssue("1"), .networkOnly))
+    try first.store.takeOthers()
+    first.server.last.data(issue("1", "b"))
+    try await get.waitForCompletion()
+    #expect(first.store.peek(GetIssue("1"))?.brief == "1 b OPEN memory")
   }
 
   @Test func `S1: what a 401 has hidden in a process stays hidden whatever others write`() async throws {
