@@ -1,5 +1,3 @@
-public import Synchronization
-
 extension Observable {
   /// The latest elements of both sources, whenever either has a new one.
   ///
@@ -118,14 +116,4 @@ extension Observable {
   public func withLatestFrom<Other: Sendable>(_ second: Observable<Other>) -> Observable<Other> {
     withLatestFrom(second) { $1 }
   }
-}
-
-/// The current inner stream of `flatMapLatest`. `@unchecked Sendable`: `segment` is touched only in the source's
-/// events.
-@usableFromInline
-final class Latest: @unchecked Sendable {
-  @usableFromInline let number = Atomic<Int>(0)
-  @usableFromInline var segment: Segment?
-
-  @inlinable init() {}
 }

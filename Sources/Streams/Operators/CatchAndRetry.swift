@@ -56,12 +56,6 @@ extension Observable {
   ///
   /// RxSwift's `retry(when:)` takes a stream of errors; a policy is a value that can be tested on its own.
   public func retry(when policy: RetryPolicy, scheduler: some Scheduler) -> Observable<Element> {
-    retry(when: policy, on: scheduler)
-  }
-
-  /// Retries on a scheduler of any type, so that the compiler can make this for the element's type.
-  @inlinable
-  package func retry(when policy: RetryPolicy, on scheduler: any Scheduler) -> Observable<Element> {
     Observable { sink in
       Retry(source: self, policy: policy, scheduler: scheduler, sink: sink).attempt(1)
     }
@@ -179,17 +173,16 @@ final class Handling<Element: Sendable>: @unchecked Sendable {
 }
 
 /// The attempts of one subscription to `retry`.
-@usableFromInline
 final class Retry<Element: Sendable>: Sendable {
-  @usableFromInline let source: Observable<Element>
-  @usableFromInline let policy: RetryPolicy
-  @usableFromInline let scheduler: any Scheduler
-  @usableFromInline let sink: Sink<Element>
-  @usableFromInline let attempts: Slot
+  private let source: Observable<Element>
+  private let policy: RetryPolicy
+  private let scheduler: any Scheduler
+  private let sink: Sink<Element>
+  private let attempts: Slot
   /// If an attempt fails while it is being started, the loop that started it starts the next one.
-  @usableFromInline let loop: Serializer
+  private let loop: Serializer
 
-  @inlinable init(source: Observable<Element>, policy: RetryPolicy, scheduler: any Scheduler, sink: Sink<Element>) {
+  init(source: Observable<Element>, policy: RetryPolicy, scheduler: any Scheduler, sink: Sink<Element>) {
     self.source = source
     self.policy = policy
     self.scheduler = scheduler
@@ -198,9 +191,9 @@ final class Retry<Element: Sendable>: Sendable {
     loop = sink.serializer()
   }
 
-  @inlinable func attempt(_ number: Int) { loop.send(number) { self.start($0) } }
+  func attempt(_ number: Int) { loop.send(number) { self.start($0) } }
 
-  @inlinable func start(_ number: Int) {
+  private func start(_ number: Int) {
     let attempt = attempts.child()
     source.start(attempt, next: sink.next) { [self] error in
       guard let error, let delay = policy.delay(number, error) else { return sink.end(error) }
