@@ -35,7 +35,7 @@ public struct ClockScheduler<C: Clock>: Scheduler where C.Duration == Duration {
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     guard delay > .zero else { return schedule(action) }
     // Counted from now, not from when the task begins.
-    let deadline = clock.now.advanced(by: delay)
+    let deadline = clock.now.advanced(by: delay.asDelay)
     let waiting = Locked<(@Sendable () -> Void)?>(action)
     // Detached, so that the sleep keeps none of the caller's task-local values.
     let sleep = Task.detached { [clock, tolerance, queue] in

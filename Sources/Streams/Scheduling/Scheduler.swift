@@ -10,8 +10,14 @@ public protocol Scheduler: Sendable {
   /// Runs `action` once, as soon as possible. Disposing the result before the action has begun prevents it.
   func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable
 
-  /// Runs `action` once, after `delay`. Disposing the result before the action has begun prevents it.
+  /// Runs `action` once, after `delay`. Disposing the result before the action has begun prevents it. To the
+  /// schedulers of this library, a delay of more than a hundred years is one of a hundred years.
   func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable
+}
+
+extension Scheduler {
+  /// The time by this scheduler's clock at which `delay` is over.
+  func time(after delay: Duration) -> Duration { now + delay.asDelay }
 }
 
 /// Runs work on a concurrent dispatch queue: several actions at a time, in no particular order. A stream that is
@@ -142,10 +148,12 @@ extension Duration {
   /// The time since the machine booted.
   package static var uptime: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
 
-  /// The nearest interval that Dispatch accepts: from 0 to a hundred years.
+  /// The nearest delay from 0 to a hundred years, which can be added to a clock's time.
+  package var asDelay: Duration { min(max(self, .zero), .seconds(3_155_760_000)) }
+
+  /// The delay, as Dispatch has it.
   var dispatchInterval: DispatchTimeInterval {
-    let bounded = min(max(self, .zero), .seconds(3_155_760_000))
-    let (seconds, attoseconds) = bounded.components
+    let (seconds, attoseconds) = asDelay.components
     return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 }

@@ -20,7 +20,7 @@ extension Observable {
       }
       timer.attach()
       let wait: @Sendable (Element?) -> Void = { element in
-        let due = scheduler.now + dueTime
+        let due = scheduler.time(after: dueTime)
         waiting.value.append((due, element))
         timer.fire(at: due)
       }
@@ -49,7 +49,7 @@ extension Observable {
       self.start(
         sink, timer,
         next: { element in
-          let due = scheduler.now + dueTime
+          let due = scheduler.time(after: dueTime)
           latest.value = (due, element)
           timer.fire(at: due)
         },
@@ -72,7 +72,7 @@ extension Observable {
       let timer = Timer(sink.lifetime, scheduler)
       let state = Cell((opens: Duration?.none, waiting: Element?.none, isEnded: false))
       let send: @Sendable (Element) -> Void = { element in
-        state.value.opens = scheduler.now + dueTime
+        state.value.opens = scheduler.time(after: dueTime)
         sink.next(element)
       }
       timer.action = {
@@ -109,17 +109,18 @@ extension Observable {
   public func timeout(_ dueTime: Duration, scheduler: some Scheduler) -> Observable<Element> {
     Observable { sink in
       let timer = Timer(sink.lifetime, scheduler)
-      let due = Cell(scheduler.now + dueTime)
+      let first = scheduler.time(after: dueTime)
+      let due = Cell(first)
       timer.action = {
         if due.value > scheduler.now { timer.fire(at: due.value) } else { sink.end(StreamError.timeout) }
       }
       timer.attach()
-      timer.fire(at: due.value)
+      timer.fire(at: first)
       self.start(
         sink, timer,
         next: { element in
           sink.next(element)
-          due.value = scheduler.now + dueTime
+          due.value = scheduler.time(after: dueTime)
         }, end: sink.end)
     }
   }

@@ -101,6 +101,18 @@ private final class ManualClock: Clock {
     #expect(clock.sleeperCount == 0)
   }
 
+  @Test(arguments: [Duration(attoseconds: .max), .seconds(Int64.max)])
+  func `a delay of more than a hundred years is one of a hundred years`(_ delay: Duration) {
+    clock.advance(by: .seconds(1))
+    let done = DispatchSemaphore(value: 0)
+    _ = ClockScheduler(clock).schedule(after: delay) { done.signal() }
+    #expect(happens(clock.began))
+    clock.advance(by: .seconds(3_155_759_999))
+    #expect(clock.sleeperCount == 1)
+    clock.advance(by: .seconds(1))
+    #expect(happens(done))
+  }
+
   @Test func `37: a disposed action does not run, and its sleep is cancelled`() {
     let (scheduler, runs) = (ClockScheduler(clock), Counter())
     let action = scheduler.schedule(after: .seconds(1)) { runs.increment() }
@@ -153,6 +165,8 @@ private final class ManualClock: Clock {
     let schedulers: [any Scheduler] = [ClockScheduler(ContinuousClock()), ClockScheduler(SuspendingClock())]
     for scheduler in schedulers {
       let start = scheduler.now
+      let longest = scheduler.schedule(after: Duration(attoseconds: .max)) {}
+      defer { longest.dispose() }
       _ = scheduler.schedule(after: .milliseconds(5)) { done.signal() }
       #expect(happens(done))
       #expect(scheduler.now - start >= .milliseconds(5))

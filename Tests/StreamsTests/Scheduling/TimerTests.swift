@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 
 @Suite struct TimerTests {
-  typealias Timed = @Sendable (Observable<Int>, TestScheduler) -> Observable<Int>
+  typealias Timed = @Sendable (Observable<Int>, Duration, TestScheduler) -> Observable<Int>
 
   static let operators: [Timed] = [
-    { $0.delay(.seconds(1), scheduler: $1) }, { $0.debounce(.seconds(1), scheduler: $1) },
-    { $0.throttle(.seconds(1), scheduler: $1) }, { $0.timeout(.seconds(1), scheduler: $1) },
+    { $0.delay($1, scheduler: $2) }, { $0.debounce($1, scheduler: $2) }, { $0.throttle($1, scheduler: $2) },
+    { $0.timeout($1, scheduler: $2) },
   ]
 
   @Test(arguments: operators) func `16: a stream that was disposed before its timer is set releases its subscriber`(
@@ -22,13 +22,27 @@ import Testing
       inHandler = token
       let stream = Observable<Int>.deferred {
         handle.dispose()
-        return timed(.never(), scheduler)
+        return timed(.never(), .seconds(1), scheduler)
       }
       handle.set(start.asObservable().flatMap { _ in stream }.subscribe(onNext: { _ in token.touch() }))
     }
     start.onNext(0)
     #expect(inHandler == nil)
     #expect(scheduler.pendingCount == 0)
+  }
+
+  @Test(arguments: operators) func `a duration of more than a hundred years is one of a hundred years`(
+    _ timed: @escaping Timed
+  ) {
+    let (scheduler, subject, probe) = (TestScheduler(), PublishSubject<Int>(), Probe<Int>())
+    scheduler.advance(by: .seconds(1))
+    let stream = timed(subject.asObservable(), Duration(attoseconds: .max), scheduler)
+    let subscription = stream.subscribe(probe)
+    subject.onNext(1)
+    scheduler.advance(by: .seconds(3_155_760_000))
+    #expect(probe.elements == [1])
+    #expect(scheduler.pendingCount == 0)
+    subscription.dispose()
   }
 
   @Test func `36: the time of a timeout restarts when the element has been handled`() {
