@@ -17,6 +17,8 @@ public final class TestScheduler: Scheduler {
     let due: Duration
     let number: Int
     let action: @Sendable () -> Void
+    /// What the caller has to dispose the job; a bag releases it once it is disposed.
+    let handle: any Disposable
   }
 
   private struct State {
@@ -47,15 +49,18 @@ public final class TestScheduler: Scheduler {
   /// Runs `action` in the next `advance` or `run`, at the current time.
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { schedule(after: .zero, action) }
 
-  /// Runs `action` when the clock reaches the current time plus `delay`.
+  /// Runs `action` when the clock reaches the current time plus `delay`. A delay of more than a hundred years is one of a
+  /// hundred years.
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    let (due, number) = state.withLock { state in
+    state.withLock { state in
       state.count += 1
-      let job = Job(due: state.now + max(delay, .zero), number: state.count, action: action)
-      state.jobs.insert(job, at: state.place(due: job.due, number: job.number))
-      return (job.due, job.number)
+      let (due, number) = (state.now + delay.asDelay, state.count)
+      // Weak, since the scheduler keeps the job.
+      let handle = Disposables.create { [weak self] in self?.remove(due: due, number: number) }
+      let job = Job(due: due, number: number, action: action, handle: handle)
+      state.jobs.insert(job, at: state.place(due: due, number: number))
+      return handle
     }
-    return Disposables.create { self.remove(due: due, number: number) }
   }
 
   /// Moves the clock on by `duration`, and runs everything that is due until then, each job at its own time.
@@ -81,6 +86,7 @@ public final class TestScheduler: Scheduler {
     }
     guard let job else { return false }
     job.action()
+    job.handle.dispose()
     return true
   }
 

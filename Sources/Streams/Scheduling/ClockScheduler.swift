@@ -37,15 +37,23 @@ public struct ClockScheduler<C: Clock>: Scheduler where C.Duration == Duration {
     // Counted from now, not from when the task begins.
     let deadline = clock.now.advanced(by: delay.asDelay)
     let waiting = Locked<(@Sendable () -> Void)?>(action)
+    // A lifetime, so that a bag releases it when the action has run.
+    let job = Lifetime()
     // Detached, so that the sleep keeps none of the caller's task-local values.
     let sleep = Task.detached { [clock, tolerance, queue] in
       try? await clock.sleep(until: deadline, tolerance: tolerance)
       if Task.isCancelled { return }
-      queue.submit { waiting.withLock { exchange(&$0, with: nil) }?() }
+      queue.submit {
+        guard job.claim() else { return }
+        waiting.withLock { exchange(&$0, with: nil) }?()
+        job.close()
+      }
     }
-    return Disposables.create {
-      withExtendedLifetime(waiting.withLock { exchange(&$0, with: nil) }) {}
-      sleep.cancel()
-    }
+    job.add(
+      ClosureNode {
+        withExtendedLifetime(waiting.withLock { exchange(&$0, with: nil) }) {}
+        sleep.cancel()
+      })
+    return job
   }
 }

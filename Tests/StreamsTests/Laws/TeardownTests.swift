@@ -1,5 +1,6 @@
 import Foundation
 import Streams
+import StreamsTesting
 import SystemBase
 import TestSupport
 import Testing
@@ -144,19 +145,26 @@ import Testing
     #expect(handles.filter { $0.object != nil }.count <= 32)
   }
 
-  @Test func `17: delayed actions that have run leave a bag`() {
+  private static let schedulers: [any Scheduler] = [
+    ConcurrentScheduler(), SerialScheduler(queue: .global()), ImmediateScheduler(), ElasticScheduler(),
+    ClockScheduler(ContinuousClock()), TestScheduler(),
+  ]
+
+  @Test(arguments: schedulers) func `17: delayed actions that have run leave a bag`(_ scheduler: any Scheduler) {
     struct Weak { weak var object: AnyObject? }
-    let (bag, scheduler, group) = (DisposeBag(), ConcurrentScheduler(), DispatchGroup())
+    let (bag, group) = (DisposeBag(), DispatchGroup())
     let handles = (0..<1000).map { _ in
       group.enter()
-      let action = scheduler.schedule(after: .zero) { group.leave() }
+      let action = scheduler.schedule(after: .nanoseconds(1)) { group.leave() }
       action.disposed(by: bag)
       return Weak(object: action as AnyObject)
     }
+    (scheduler as? TestScheduler)?.run()
     #expect(group.wait(timeout: .now() + 20) == .success)
     // When the timer fires once more, it no longer holds the actions that were due at once.
     group.enter()
     _ = scheduler.schedule(after: .milliseconds(1)) { group.leave() }
+    (scheduler as? TestScheduler)?.run()
     #expect(group.wait(timeout: .now() + 20) == .success)
     for _ in 0..<2000 { Observable<Int>.never().subscribe().disposed(by: bag) }
     #expect(handles.filter { $0.object != nil }.count <= 32)
