@@ -65,7 +65,7 @@ extension Observable {
 
   /// The elements of an asynchronous sequence, then completion. If the sequence throws, the stream fails with that error.
   /// Each subscriber iterates the sequence in a task of its own, which asks for the next element once `onNext` has
-  /// returned. Disposing cancels the task.
+  /// returned. Disposing cancels the task, which asks for no more elements.
   ///
   ///     from(sequence)   ──a───b──c|
   ///
@@ -75,7 +75,11 @@ extension Observable {
     _ sequence: Elements
   ) -> Observable<Element> where Elements.Element == Element {
     task(nil) { observer in
-      for try await element in sequence { observer.onNext(element) }
+      for try await element in sequence {
+        observer.onNext(element)
+        // Not every sequence looks whether its task is cancelled.
+        if Task.isCancelled { return }
+      }
     }
   }
 

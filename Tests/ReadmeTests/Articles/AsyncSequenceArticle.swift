@@ -23,7 +23,10 @@ enum AsyncSequenceArticle {
     let stream = Observable<Line>.create { observer in
       let task = Task {
         do {
-          for try await line in lines { observer.onNext(line) }
+          for try await line in lines {
+            observer.onNext(line)
+            if Task.isCancelled { return }
+          }
           observer.onCompleted()
         } catch {
           observer.onError(error)

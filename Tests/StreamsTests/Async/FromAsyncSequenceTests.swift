@@ -35,6 +35,26 @@ import Testing
     func makeAsyncIterator() -> Iterator { Iterator(numbers: self) }
   }
 
+  /// Numbers from 0, whatever becomes of the task.
+  private struct Endless: AsyncSequence, Sendable {
+    let onRelease: @Sendable () -> Void
+
+    final class Iterator: AsyncIteratorProtocol {
+      private let token: Token
+      private var number = -1
+
+      init(onRelease: @escaping @Sendable () -> Void) { token = Token(onDeinit: onRelease) }
+
+      func next() async -> Int? {
+        await Task.yield()
+        number += 1
+        return number
+      }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(onRelease: onRelease) }
+  }
+
   @Test func `the elements of an asynchronous sequence come in order, for each subscriber`() async throws {
     let stream = Observable.from(Numbers()).take(3)
     for _ in 0..<2 {
@@ -58,6 +78,15 @@ import Testing
     while numbers.counts.asked.load(ordering: .relaxed) < 10 { await Task.yield() }
     subscription.dispose()
     while numbers.counts.ended.load(ordering: .relaxed) == 0 { await Task.yield() }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `42: a sequence that does not look whether its task is cancelled is asked for no more`() async {
+    let probe = Probe<Int>()
+    await withCheckedContinuation { continuation in
+      _ = Observable.from(Endless { continuation.resume() }).take(1).subscribe(probe)
+    }
+    #expect(probe.log == ["0", "|", "."])
   }
 
   @Test func `the next element is asked for once onNext has returned`() async throws {
