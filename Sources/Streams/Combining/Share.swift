@@ -13,6 +13,8 @@ extension Observable {
   /// The source starts while the first subscriber subscribes. So what it sends at once, such as the value of a
   /// `BehaviorSubject`, reaches the first subscriber alone, and those who subscribe after it only by `replay`, while the
   /// connection lasts. If all of several subscribers need it, share with `replay: 1`.
+  ///
+  /// If the source is a subject that goes away without an end, the subscriptions are disposed, as its own are.
   public func share(replay: Int = 0) -> Observable<Element> {
     let share = Share(source: self, replay: max(0, replay))
     return Observable { share.subscribe($0) }
@@ -32,19 +34,19 @@ final class Share<Element: Sendable>: Sendable {
 
   func subscribe(_ sink: Sink<Element>) {
     let (connection, isFirst) = current.withLock { current in
-      let connection = current ?? Connection(replay)
-      let isFirst = current == nil
+      // A source that has ended, or is gone without an end, sends nothing to those who join.
+      let open = current.flatMap { $0.segment.isClosed ? nil : $0 }
+      let connection = open ?? Connection(replay)
       current = connection
       connection.count += 1
-      return (connection, isFirst)
+      return (connection, open == nil)
     }
     sink.lifetime.add(ClosureNode { self.leave(connection) })
     connection.hub.subscribe(sink)
     if isFirst {
-      source.start(connection.segment, next: { connection.hub.next($0) }) { error in
-        self.current.withLock { if $0 === connection { $0 = nil } }
-        connection.hub.end(error)
-      }
+      // Where the source is gone without an end, the subscriptions are disposed.
+      connection.segment.add(ClosureNode { [hub = connection.hub] in hub.close() })
+      source.start(connection.segment, next: { connection.hub.next($0) }, end: { connection.hub.end($0) })
     }
   }
 

@@ -13,6 +13,8 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   @usableFromInline let capacity: Int
   /// The terminal event, once it has been sent.
   @usableFromInline var ended: (any Error)??
+  /// Whether nobody can send any more.
+  private var isOver = false
 
   @usableFromInline init(capacity: Int, replay: Element? = nil) {
     self.capacity = capacity
@@ -20,9 +22,10 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
     super.init(Lifetime())
   }
 
-  /// Nobody can send any more: disposes the remaining subscriptions.
+  /// Nobody can send any more: disposes the remaining subscriptions, and those that come.
   @usableFromInline func close() {
     send(()) {
+      self.isOver = true
       for member in self.takeAll() { member.sink.lifetime.dispose() }
     }
   }
@@ -66,6 +69,7 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
       sink.next(element)
     }
     if let ended { return sink.endIfOpen(ended) }
+    if isOver { return sink.lifetime.dispose() }
     if sink.lifetime.isClosed { return }
     let member = Member(sink, index: members.count, hub: self)
     members.append(.passRetained(member))

@@ -1,6 +1,7 @@
-import Streams
 import SystemBase
 import Testing
+
+@testable import Streams
 
 @Suite struct ShareTests {
   @Test(arguments: [0, 1])
@@ -29,5 +30,55 @@ import Testing
     #expect(observers.withLock { $0.count } == 2)
     observers.withLock { $0[1] }.onNext(1)
     #expect(probes.map(\.log) == [["1"], ["1"]])
+  }
+
+  /// Shares a subject for as long as there is one, then 7.
+  private func shared(_ subject: Locked<PublishSubject<Int>?>) -> Observable<Int> {
+    .deferred { subject.withLock { $0 }?.asObservable() ?? .just(7) }.share()
+  }
+
+  @Test func `32: a subscriber after a source that went away while it was subscribed to connects again`() {
+    let runs = Counter()
+    let shared = Observable<Int>.deferred {
+      runs.increment()
+      return runs.count == 1 ? PublishSubject<Int>().asObservable() : .just(7)
+    }.share()
+    #expect(shared.recorded() == ["."])
+    #expect(shared.recorded() == ["7", "|", "."])
+  }
+
+  @Test func `32: a source that goes away disposes all subscriptions, and the next one connects again`() {
+    let subject = Locked<PublishSubject<Int>?>(PublishSubject())
+    let shared = shared(subject)
+    let probes = (0..<2).map { _ in Probe<Int>() }
+    for probe in probes { _ = shared.subscribe(probe) }
+    subject.withLock { $0 }?.onNext(1)
+    _ = subject.withLock { exchange(&$0, with: nil) }
+    #expect(probes.map(\.log) == [["1", "."], ["1", "."]])
+    #expect(shared.recorded() == ["7", "|", "."])
+  }
+
+  @Test func `32: a subscriber that has found a connection whose source goes away then is disposed`() {
+    let hub = Hub<Int>(capacity: 1)
+    hub.next(1)
+    hub.close()
+    #expect(Observable { hub.subscribe($0) }.recorded() == ["1", "."])
+  }
+
+  @Test func `32: a subscriber that comes while the source goes away does not wait for nothing`() throws {
+    let count = 8000
+    let disposed = Counters(count)
+    let subjects = (0..<count).map { _ in Locked<PublishSubject<Int>?>(PublishSubject()) }
+    let streams = subjects.map { shared($0) }
+    let first = streams.map { $0.subscribe() }
+    try raceInStep(count) { index, thread in
+      if thread == 0 {
+        _ = subjects[index].withLock { exchange(&$0, with: nil) }
+      } else {
+        _ = streams[index].subscribe(onDisposed: { disposed.increment(index) })
+      }
+    }
+    #expect(disposed.values.allSatisfy { $0 == 1 })
+    withExtendedLifetime(first) {}
   }
 }
