@@ -49,9 +49,11 @@ extension TestScheduler {
     return Recording(source, scheduler: self)
   }
 
-  /// A stream that plays `marbles` once, starting now, to everyone who is subscribed.
+  /// A stream that plays `marbles` once, starting now, to everyone who is subscribed. Without an end in `marbles`,
+  /// subscriptions last until they are disposed.
   public func hot<Element: Sendable>(_ marbles: Marbles<Element>) -> Recording<Element> {
     let subject = PublishSubject<Element>()
+    keep(subject)
     let observer = subject.asObserver()
     for recorded in marbles.events { _ = schedule(after: recorded.time) { observer.on(recorded.event) } }
     return Recording(subject.asObservable(), scheduler: self)

@@ -26,6 +26,8 @@ public final class TestScheduler: Scheduler {
     var count = 0
     /// Sorted by time, then by number.
     var jobs: [Job] = []
+    /// Hot streams: a subject that went away would dispose its subscriptions.
+    var subjects: [any Sendable] = []
 
     /// The index of the job with this time and number, or of the first job after it.
     func place(due: Duration, number: Int) -> Int {
@@ -77,6 +79,9 @@ public final class TestScheduler: Scheduler {
   public func run() {
     while runNext(until: nil) {}
   }
+
+  /// Keeps a hot stream for as long as its clock.
+  func keep(_ subject: some Sendable) { state.withLock { $0.subjects.append(subject) } }
 
   func runNext(until limit: Duration?) -> Bool {
     let job = state.withLock { state -> Job? in

@@ -113,6 +113,16 @@ import Testing
     #expect(observer.elements == [2])
   }
 
+  @Test(arguments: ["", "-a"]) func `a hot recording without an end leaves its subscriptions open`(_ line: String) {
+    let scheduler = TestScheduler()
+    let observer = scheduler.observe(scheduler.hot(line).asObservable())
+    scheduler.run()
+    #expect(observer.difference(from: line) == nil)
+    #expect(!observer.isDisposed)
+    observer.dispose()
+    #expect(observer.isDisposed)
+  }
+
   @Test func `a difference is shown as two lines above each other`() {
     let scheduler = TestScheduler()
     let observer = scheduler.observe(scheduler.cold("-a--(bc)#").asObservable())
