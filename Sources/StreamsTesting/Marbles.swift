@@ -77,7 +77,7 @@ extension Marbles where Element == String {
 }
 
 /// The line of `events`; `name` gives the character of an element. An event between two frames is shown in the earlier
-/// one.
+/// one. More than 100 frames without an event are shown as their number: `a…(3600)…b`.
 func marbleLine<Element>(
   _ events: [Recorded<Element>], frame: Duration, name: (Element) -> Character
 ) -> String {
@@ -85,9 +85,10 @@ func marbleLine<Element>(
   var position = 0
   var rest = events[...]
   while let first = rest.first {
-    let place = Int(first.time / frame)
-    line += String(repeating: "-", count: max(0, place - position))
-    let group = rest.prefix { Int($0.time / frame) == place }
+    let place = frameNumber(of: first.time, frame)
+    let pause = max(0, place - position)
+    line += pause > 100 ? "…(\(pause))…" : String(repeating: "-", count: pause)
+    let group = rest.prefix { frameNumber(of: $0.time, frame) == place }
     rest = rest.dropFirst(group.count)
     let symbols = group.map { recorded -> Character in
       switch recorded.event {
@@ -100,6 +101,11 @@ func marbleLine<Element>(
     position = place + 1
   }
   return line
+}
+
+/// The number of the frame that `time` is in; at most 2⁶², so that another one may follow.
+private func frameNumber(of time: Duration, _ frame: Duration) -> Int {
+  Int(min(time.attoseconds / frame.attoseconds, 1 << 62))
 }
 
 /// The default error of `#` in a marble string.

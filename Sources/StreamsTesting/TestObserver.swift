@@ -44,7 +44,8 @@ public final class TestObserver<Element: Sendable>: Disposable {
   public func dispose() { state.withLock { $0.subscription }?.dispose() }
 
   /// How the events so far differ from the marble string `line`, as two lines above each other; nil if they do not. If
-  /// `line` is not well-formed, or `values` lacks one of its elements, the text says so.
+  /// `line` is not well-formed, or `values` lacks one of its elements, the text says so. More than 100 frames without an
+  /// event are shown as their number.
   public func difference(
     from line: String, values: [Character: Element], error: any Error = MarbleError()
   ) -> String? where Element: Equatable {
@@ -59,7 +60,7 @@ public final class TestObserver<Element: Sendable>: Disposable {
     func name(_ element: Element) -> Character { values.first { $0.value == element }?.key ?? "?" }
     let lines = [expected, recorded].map { marbleLine($0, frame: scheduler.frame, name: name) }
     let notes = recorded.filter { recorded in
-      guard Duration.seconds(recorded.time / scheduler.frame).components.attoseconds == 0 else { return true }
+      guard recorded.time.attoseconds.isMultiple(of: scheduler.frame.attoseconds) else { return true }
       return switch recorded.event {
       case .next(let element): name(element) == "?"
       case .error: !expected.contains(recorded)

@@ -40,7 +40,11 @@ public final class TestScheduler: Scheduler {
   private let state = Locked(State())
 
   /// A scheduler at time 0, on which one character of a marble string takes `frame`.
-  public init(frame: Duration = .seconds(1)) { self.frame = frame }
+  /// - Precondition: `frame` is more than 0.
+  public init(frame: Duration = .seconds(1)) {
+    precondition(frame > .zero, "A frame takes time.")
+    self.frame = frame
+  }
 
   /// The time to which the test has moved the clock.
   public var now: Duration { state.withLock { $0.now } }

@@ -148,6 +148,29 @@ import Testing
                   completed at 1.5 seconds
         """)
   }
+
+  @Test func `many frames without an event are shown as their number`() {
+    let scheduler = TestScheduler()
+    let observer = scheduler.observe(Observable.just("a").delay(.seconds(31_536_000), scheduler: scheduler))
+    scheduler.run()
+    #expect(
+      observer.difference(from: "a|") == """
+        expected  a|
+        recorded  …(31536000)…(a|)
+        """)
+  }
+
+  @Test(arguments: [Duration.seconds(Int64.max), Duration(attoseconds: .max)])
+  func `a time of more frames than there are numbers is reported`(_ time: Duration) {
+    let scheduler = TestScheduler(frame: .nanoseconds(1))
+    scheduler.advance(to: time)
+    let observer = scheduler.observe(Observable.just("a"))
+    #expect(observer.difference(from: "a|")?.contains("…(4611686018427387904)…(a|)") == true)
+  }
+
+  @Test func `a scheduler whose frames take no time cannot be made`() async {
+    await #expect(processExitsWith: .failure) { _ = TestScheduler(frame: .zero) }
+  }
 }
 
 final class TestLog: Sendable {
