@@ -15,6 +15,9 @@ extension Observable {
   /// loop, or cancelling its task, disposes the subscription. If the stream fails, the loop throws its error. Elements
   /// that a source sends synchronously, while it is being subscribed to, are buffered before the loop begins, and
   /// cancelling has no effect until then.
+  ///
+  /// If a subject goes away without an end, the loop throws `CancellationError`. Nothing tells that the closure of
+  /// ``create(_:)`` has dropped its observer: the loop then waits until its task is cancelled.
   public func values(bufferingPolicy: BufferingPolicy) -> AsyncValues<Element> {
     AsyncValues(source: self, policy: bufferingPolicy)
   }
@@ -74,7 +77,7 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// The next element; nil after completion, or if the task is cancelled.
-    /// - Throws: the stream's error, once; or `CancellationError` if the source releases the stream before its end.
+    /// - Throws: the stream's error, once; or `CancellationError` if a subject goes away before its end.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
       while !Task.isCancelled {
@@ -93,7 +96,7 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// The next element; nil after completion, or if the task is cancelled.
-    /// - Throws: the stream's error, once; or `CancellationError` if the source releases the stream before its end.
+    /// - Throws: the stream's error, once; or `CancellationError` if a subject goes away before its end.
     @inlinable public mutating func next() async throws -> Element? { try await next(isolation: nil) }
   }
 
@@ -189,7 +192,7 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// The source released the stream before its end.
+  /// The subscription was disposed from above: its subject went away before an end.
   @usableFromInline override func run() { finish(CancellationError()) }
 
   @inlinable func take() -> Taken? { state.withLock { $0.take(policy) } }

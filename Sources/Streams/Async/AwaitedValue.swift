@@ -2,6 +2,9 @@ extension Observable {
   /// The first element; then the stream is disposed.
   ///
   /// Cancelling the task disposes the stream. A source that has no thread of its own runs on this task.
+  ///
+  /// A subject that goes away without an end throws `CancellationError`, too. Nothing tells that the closure of
+  /// ``create(_:)`` has dropped its observer: the task then waits until it is cancelled.
   /// - Throws: the stream's error, ``StreamError/noElements`` if it completes without one, or `CancellationError`.
   @inlinable
   public var value: Element {

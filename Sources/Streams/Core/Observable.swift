@@ -15,13 +15,14 @@ public struct Observable<Element: Sendable>: Sendable {
 extension Observable {
   /// Starts the stream, and calls back with its events.
   ///
-  /// The handlers are called one at a time, on the threads on which the source sends. Dropping the result does not end
-  /// the subscription; dispose it, or put it into a ``DisposeBag``.
+  /// `onNext`, `onError` and `onCompleted` are called one at a time, on the threads on which the source sends. Dropping
+  /// the result does not end the subscription; dispose it, or put it into a ``DisposeBag``.
   /// - Parameters:
   ///   - onNext: Called with each element.
   ///   - onError: Called at most once. Without it, an error goes to ``Hooks/defaultErrorHandler``.
   ///   - onCompleted: Called at most once.
-  ///   - onDisposed: Called once, last of all, after the terminal event or after `dispose()`.
+  ///   - onDisposed: Called once: after the terminal event, or by `dispose()`. After `dispose()` on another thread, a
+  ///     call of `onNext` may still finish, and a teardown that is added later runs after it.
   @inlinable
   public func subscribe(
     onNext: (@Sendable (Element) -> Void)? = nil,

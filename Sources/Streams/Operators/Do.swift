@@ -11,7 +11,8 @@ extension Observable {
   ///   - onCompleted: Called at completion, before it is passed on.
   ///   - onSubscribe: Called for each subscriber, before the source is subscribed to. If it disposes the subscription,
   ///     the source is not subscribed to.
-  ///   - onDispose: Called once for each subscriber, after the terminal event or at `dispose()`.
+  ///   - onDispose: Called once for each subscriber: after the terminal event, or by `dispose()`. After `dispose()` on
+  ///     another thread, a call of `onNext` may still finish, and a teardown that is added later runs after it.
   @inlinable
   public func `do`(
     onNext: (@Sendable (Element) throws -> Void)? = nil,

@@ -198,6 +198,22 @@ import Testing
     withExtendedLifetime(iterator) {}
   }
 
+  @Test func `41: a loop over a stream that dropped its observer waits until its task is cancelled`() async throws {
+    let (subscribed, disposed) = (Latch(), Counter())
+    let source = Observable<Int>.create { _ in
+      subscribed.open()
+      return Disposables.create { disposed.increment() }
+    }
+    let task = Task {
+      for try await _ in source.values { Issue.record("an element") }
+    }
+    try await subscribed.wait()
+    #expect(disposed.count == 0)
+    task.cancel()
+    try await task.value
+    #expect(disposed.count == 1)
+  }
+
   @Test func `42: disposing async cancels its task`() async {
     let probe = Probe<Int>()
     await withCheckedContinuation { continuation in

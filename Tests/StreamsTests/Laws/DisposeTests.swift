@@ -79,6 +79,24 @@ import Testing
     }
   }
 
+  @Test func `9: after dispose on another thread, the call in flight ends after onDisposed`() throws {
+    let (probe, subject) = (Probe<Int>(), PublishSubject<Int>())
+    let (hasBegun, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let subscription = subject.asObservable().subscribe(
+      onNext: { _ in
+        hasBegun.signal()
+        mayEnd.wait()
+        probe.note("the call ends")
+      }, onDisposed: { probe.note(".") })
+    try race(2) { thread in
+      if thread == 0 { return subject.onNext(1) }
+      hasBegun.wait()
+      subscription.dispose()
+      mayEnd.signal()
+    }
+    #expect(probe.log == [".", "the call ends"])
+  }
+
   @Test(arguments: Operator.all) func `10: dispose sends no terminal event`(_ op: Operator) {
     let probe = Probe<Int>()
     op(.never()).subscribe(probe).dispose()
@@ -120,6 +138,17 @@ import Testing
     }
     #expect(op(source).take(1).recorded() == ["1", "|", "."])
     #expect(teardowns.count == 1)
+  }
+
+  @Test func `12: a teardown that is added after dispose runs after onDisposed`() {
+    let (probe, handle, start) = (Probe<Int>(), Handle(), PublishSubject<Int>())
+    let source = Observable<Int>.create { _ in
+      handle.dispose()
+      return Disposables.create { probe.note("teardown") }
+    }
+    handle.set(start.asObservable().flatMap { _ in source }.subscribe(probe))
+    start.onNext(0)
+    #expect(probe.log == [".", "teardown"])
   }
 
   @Test func `12: disposed in a closure before its source is started, that is not started`() {

@@ -134,6 +134,24 @@ import Testing
     #expect(teardowns.count == 2)
   }
 
+  @Test func `16: a disposed task keeps its closure until its work returns, and no longer`() async throws {
+    let (began, mayReturn, isFree) = (Latch(), Latch(), Latch())
+    do {
+      let token = Token { isFree.open() }
+      let subscription = Observable<Int>.async {
+        began.open()
+        await withCheckedContinuation { continuation in mayReturn.whenOpen { continuation.resume() } }
+        token.touch()
+        return 1
+      }.subscribe()
+      try await began.wait()
+      subscription.dispose()
+    }
+    #expect(!isFree.isOpen)
+    mayReturn.open()
+    try await isFree.wait()
+  }
+
   @Test func `17: finished subscriptions leave a bag`() {
     struct Weak { weak var object: AnyObject? }
     let bag = DisposeBag()
