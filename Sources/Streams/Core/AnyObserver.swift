@@ -123,7 +123,7 @@ final class Emitter<Element: Sendable>: Serializer, @unchecked Sendable {
 /// Mutable state of one subscription to an operator.
 ///
 /// `@unchecked Sendable`, and without exclusivity checks: it is touched only inside one segment's events, which its
-/// source sends one at a time.
+/// source sends one at a time, or inside one serializer.
 @usableFromInline
 final class Cell<Value>: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var value: Value

@@ -48,7 +48,7 @@ final class Relay<Element: Sendable>: Sendable {
   @usableFromInline let sink: Sink<Element>
   @usableFromInline let scheduler: any Scheduler
   @usableFromInline let state = Locked(State())
-  /// Elements taken off `waiting` and not yet passed on; touched only inside `turns`.
+  /// Elements taken off `waiting`, and how many of them have been passed on; touched only inside `turns`.
   @usableFromInline let batch = Cell((elements: ContiguousArray<Element>(), position: 0))
   /// Keeps turns from nesting: a scheduler that runs work at once would begin the next turn inside the one before.
   @usableFromInline let turns: Serializer

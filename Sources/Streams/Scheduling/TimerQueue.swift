@@ -74,8 +74,9 @@ final class TimerQueue: Sendable {
 /// An operator that moves its due time later need not set the timer again: its action compares the times, and may set
 /// it then.
 ///
-/// `@unchecked Sendable`: `action` is set, and `timeout` and `deadline` call `fire` a first time, before another thread
-/// knows of the timer; after that, everything is touched inside the serializer.
+/// `@unchecked Sendable`: `action` is set before `attach()`. From then on, both variables are touched inside the
+/// serializer, or when it closes. Only `timeout` calls `fire` a first time outside of it, when there is no job or source
+/// yet by which another thread could come to `isSet`.
 final class Timer: Serializer, @unchecked Sendable {
   var action: @Sendable () -> Void = {}
   private let scheduler: any Scheduler
