@@ -188,7 +188,10 @@ let package = Package(
         "Models", "Networking", "Repository", "Streams", "StrictJSON", "TestSupport",
       ]),
     .testTarget(
-      name: "GraphQLCommandTests", dependencies: ["graphql", "GraphQLClient", "StrictJSON", "TestSupport"]),
+      name: "GraphQLCommandTests",
+      dependencies: [
+        "graphql", "graphql-generate", "GraphQLClient", "GraphQLCommandLine", "StrictJSON", "TestSupport",
+      ]),
     .target(
       name: "GraphQLClientTestSupport",
       dependencies: [

@@ -3,10 +3,19 @@ import SystemBase
 
 /// The folder that files are generated into: what is to be there, and what is there.
 final class GenerationOutput {
+  private struct File {
+    let path: String
+    let text: String
+    /// Whether it is Swift, of which the first line says whether it may be overwritten.
+    let isGenerated: Bool
+    /// Where the configuration names it.
+    let place: String?
+  }
+
   private let folder: String
   private let place: String?
   private let isOnce: Bool
-  private var files: [(path: String, text: String, isGenerated: Bool, place: String?)] = []
+  private var files: [File] = []
 
   /// - Parameters:
   ///   - place: Where the configuration names the folder, for errors.
@@ -20,35 +29,62 @@ final class GenerationOutput {
   var count: Int { files.count }
 
   /// Adds a file of the folder.
-  func add(_ name: String, _ text: String) { files.append((folder + name, text, true, place)) }
+  func add(_ name: String, _ text: String) {
+    files.append(File(path: folder + name, text: text, isGenerated: true, place: place))
+  }
 
   /// Adds another file, which the configuration names at a place.
-  func add(path: String, namedAt place: String?, _ text: String) { files.append((path, text, false, place)) }
+  func add(path: String, namedAt place: String?, _ text: String) {
+    files.append(File(path: path, text: text, isGenerated: false, place: place))
+  }
 
   /// What has to be changed.
-  func changes() throws(Failure) -> Changes {
-    var changes = Changes(folder: folder, place: place)
+  func changes() throws(Failure) -> FileChanges {
+    var changes = FileChanges(folder: folder, place: place)
     var paths: Set<[UInt8]> = []
     for file in files {
       guard paths.insert(Array(file.path.utf8)).inserted else {
         throw Failure(exitCode: .cannotWrite, message: "\(file.path): two files would be written to it").at(file.place)
       }
-      let old = Self.contents(of: file.path)
-      if old == Array(file.text.utf8) { continue }
-      if let old, file.isGenerated, isOnce || !Self.isGenerated(old) {
-        throw Failure(
-          exitCode: .cannotWrite,
-          message: "\(file.path): "
-            + (isOnce ? "it is there already" : "it was not generated, so that it is not overwritten")
-        ).at(file.place)
+      do throws(Failure) {
+        let old = try Self.contents(of: file.path)
+        if old == Array(file.text.utf8) { continue }
+        try check(file, old)
+        changes.written.append(FileChanges.Written(path: file.path, text: file.text, old: old, place: file.place))
+      } catch {
+        throw error.at(file.place)
       }
-      changes.written.append((file.path, file.text, old, file.place))
     }
     if !isOnce { changes.removed = orphans() }
     return changes
   }
 
-  private static func contents(of path: String) -> [UInt8]? { try? FileDescriptor.contents(of: path) }
+  /// What is in a file; `nil` if nothing is there. What cannot be read may be somebody's work, and is not overwritten.
+  private static func contents(of path: String) throws(Failure) -> [UInt8]? {
+    do {
+      var status = stat()
+      guard stat(path, &status) == 0 else { throw SystemError.last }
+      guard status.st_mode & S_IFMT == S_IFREG else { throw FileReplacement.NoFile() }
+      return try FileDescriptor.contents(of: path)
+    } catch {
+      if let code = (error as? SystemError)?.code, [ENOENT, ENOTDIR].contains(code) { return nil }
+      throw Failure(
+        exitCode: .cannotWrite, message: "\(path): it cannot be read, so that it is not overwritten: \(error)")
+    }
+  }
+
+  /// Throws if a file must not be written in the place of an old one.
+  private func check(_ file: File, _ old: [UInt8]?) throws(Failure) {
+    // A link that leads nowhere has no contents, and yet is there.
+    var status = stat()
+    if isOnce, lstat(file.path, &status) == 0 {
+      throw Failure(exitCode: .cannotWrite, message: "\(file.path): it is there already")
+    }
+    if let old, file.isGenerated, !Self.isGenerated(old) {
+      throw Failure(
+        exitCode: .cannotWrite, message: "\(file.path): it was not generated, so that it is not overwritten")
+    }
+  }
 
   private static func isGenerated(_ bytes: [UInt8]) -> Bool {
     bytes.starts(with: Generator.marker.utf8)
@@ -59,81 +95,16 @@ final class GenerationOutput {
     let needed = Set(files.map(\.path))
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.sorted().filter { $0.hasSuffix(".swift") }.map { folder + $0 }.filter { path in
-      !needed.contains(path) && Self.contents(of: path).map(Self.isGenerated) ?? false
+      !needed.contains(path) && Self.wasGenerated(path)
     }
   }
 
-  /// Files that are written or removed, all or none.
-  struct Changes {
-    let folder: String
-    /// Where the configuration names the folder.
-    let place: String?
-    /// With what was there before, and where the configuration names it.
-    var written: [(path: String, text: String, old: [UInt8]?, place: String?)] = []
-    var removed: [String] = []
-
-    /// The files that are not up to date.
-    var paths: [String] { (written.map(\.path) + removed).sorted() }
-
-    /// Writes new files beside the old ones, and puts them in their places when all are complete. If that fails in the
-    /// middle, what was there before is put back.
-    func carryOut() throws(Failure) {
-      var replacements: [FileReplacement] = []
-      var (path, place) = (folder, place)
-      do {
-        if !written.isEmpty {
-          try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        }
-        for file in written {
-          (path, place) = (file.path, file.place)
-          let replacement = try FileReplacement(of: file.path)
-          replacements.append(replacement)
-          let descriptor = try replacement.create(mode: 0o666)
-          defer { try? descriptor.close() }
-          try descriptor.writeAll(Array(file.text.utf8))
-        }
-      } catch {
-        for replacement in replacements { replacement.discard() }
-        throw Self.failure(path, error).at(place)
-      }
-      var replaced = 0
-      do {
-        for (file, replacement) in zip(written, replacements) {
-          (path, place) = (file.path, file.place)
-          try replacement.replace()
-          replaced += 1
-        }
-        for orphan in removed {
-          (path, place) = (orphan, self.place)
-          if unlink(orphan) != 0 { throw SystemError.last }
-        }
-      } catch {
-        for replacement in replacements[replaced...] { replacement.discard() }
-        for file in written[..<replaced] { Self.restore(file.path, file.old) }
-        throw Self.failure(path, error).at(place)
-      }
-    }
-
-    private static func restore(_ path: String, _ old: [UInt8]?) {
-      guard let old else {
-        unlink(path)
-        return
-      }
-      guard let file = try? FileDescriptor.open(path, O_WRONLY | O_TRUNC) else { return }
-      try? file.writeAll(old)
-      try? file.close()
-    }
-
-    private static func failure(_ path: String, _ error: any Error) -> Failure {
-      // Of a folder that cannot be made, Foundation says the system's reason inside of its own.
-      let reason = (error as? CocoaError)?.underlying as? POSIXError
-      let error: any Error = reason.map { SystemError(code: $0.code.rawValue) } ?? error
-      let code = (error as? SystemError)?.code ?? 0
-      let isFailedOutput = [ENOSPC, EDQUOT, EFBIG, EIO].contains(code)
-      return Failure(
-        exitCode: isFailedOutput ? .outputFailed : .cannotWrite,
-        message: "\(path): it cannot be written: \(error); nothing is changed")
-    }
+  /// Whether a file is one that was generated; others are not read, and nobody waits for what a pipe has.
+  private static func wasGenerated(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+    let start = try? FileDescriptor.contents(of: path, upTo: Generator.marker.utf8.count)
+    return start.map(isGenerated) ?? false
   }
 }
 

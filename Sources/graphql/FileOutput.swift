@@ -12,40 +12,26 @@ extension GraphQLCommand {
     let bytes = Array(text.utf8)
     do {
       guard try !Self.replace(path, with: bytes) else { return }
-      try Self.fill(FileDescriptor.open(path, O_WRONLY | O_TRUNC), with: bytes)
+      try FileDescriptor.open(path, O_WRONLY | O_TRUNC).fill(bytes)
     } catch {
-      let failedCodes = [ENOSPC, EDQUOT, EFBIG, EIO, EPIPE]
-      let isFailedOutput = (error as? SystemError).map { failedCodes.contains($0.code) } ?? false
-      throw Failure(
-        exitCode: isFailedOutput ? .outputFailed : .cannotWrite, message: "\(path): it cannot be written: \(error)")
+      throw Failure(writing: path, error)
     }
   }
 
   /// Replaces a file by a new one; returns whether that is possible.
   private static func replace(_ path: String, with bytes: [UInt8]) throws -> Bool {
     guard let replacement = try? FileReplacement(of: path), !replacement.hasOtherNames else { return false }
-    // The rights of its folder do not allow to change a file that may only be read.
-    guard access(path, W_OK) == 0 || errno == ENOENT else { throw SystemError.last }
-    do {
-      try fill(replacement.create(mode: 0o666), with: bytes)
-      try replacement.replace()
-      return true
-    } catch {
-      replacement.discard()
-      let code = (error as? SystemError)?.code ?? 0
-      guard access(path, F_OK) == 0, [EACCES, EPERM, EROFS, EBUSY].contains(code) else { throw error }
-      return false
+    return try DeferredSignals.during {
+      do {
+        try replacement.write(bytes, mode: 0o666)
+        try replacement.replace()
+        return true
+      } catch {
+        replacement.discard()
+        let code = (error as? SystemError)?.code ?? 0
+        guard access(path, F_OK) == 0, [EACCES, EPERM, EROFS, EBUSY].contains(code) else { throw error }
+        return false
+      }
     }
-  }
-
-  /// Writes a file that was opened, and closes it.
-  private static func fill(_ file: FileDescriptor, with bytes: [UInt8]) throws {
-    do {
-      try file.writeAll(bytes)
-    } catch {
-      try? file.close()
-      throw error
-    }
-    try file.close()
   }
 }

@@ -61,6 +61,17 @@ package struct FileDescriptor: Hashable, Sendable {
     }
   }
 
+  /// Writes all bytes and closes it, even if that fails.
+  package func fill(_ bytes: some ContiguousBytes) throws {
+    do {
+      try writeAll(bytes)
+    } catch {
+      try? close()
+      throw error
+    }
+    try close()
+  }
+
   /// Closes it; throws if what was written has not reached the file. It is closed even then.
   package func close() throws(SystemError) {
     if SystemBase.close(number) != 0, errno != EINTR { throw .last }

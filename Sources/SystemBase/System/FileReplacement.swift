@@ -4,6 +4,8 @@
 package struct FileReplacement {
   /// What stands there cannot be replaced: a folder, a device or a pipe.
   package struct NoFile: Error, CustomStringConvertible {
+    package init() {}
+
     package var description: String { "it is no regular file" }
   }
 
@@ -14,13 +16,15 @@ package struct FileReplacement {
 
   private static let mostLinks = 40
 
-  /// Follows symbolic links, also one to a file that does not exist.
+  /// Follows symbolic links, also one to a file that does not exist. A file that may only be read is refused: the rights
+  /// of its folder alone would allow to replace it.
   package init(of path: String) throws {
     // Of the path as it is given: links such as /dev/stdout lead where no path does.
     var status = stat()
     let exists = stat(path, &status) == 0
     guard exists || errno == ENOENT else { throw SystemError.last }
     guard !exists || status.st_mode & S_IFMT == S_IFREG else { throw NoFile() }
+    guard !exists || access(path, W_OK) == 0 else { throw SystemError.last }
     var path = path
     for _ in 0..<Self.mostLinks {
       guard let link = Self.link(at: path) else { break }
@@ -28,8 +32,13 @@ package struct FileReplacement {
     }
     self.path = path
     old = exists ? status : nil
+    part = Self.hiddenPath(beside: path)
+  }
+
+  /// A path in the folder of another one that nothing has.
+  package static func hiddenPath(beside path: String) -> String {
     // Not derived from the file's name, which may already be as long as the file system allows.
-    part = Self.folder(of: path) + ".\(UInt64.random(in: .min ... .max)).part"
+    folder(of: path) + ".\(UInt64.random(in: .min ... .max)).part"
   }
 
   private static func link(at path: String) -> String? {
@@ -63,6 +72,17 @@ package struct FileReplacement {
     return file
   }
 
+  /// Creates the new file with all of its bytes. If that fails, nothing stays of it.
+  package func write(_ bytes: some ContiguousBytes, mode: mode_t = 0o600) throws {
+    let file = try create(mode: mode)
+    do {
+      try file.fill(bytes)
+    } catch {
+      discard()
+      throw error
+    }
+  }
+
   /// Puts the new file into the place of the old one.
   package func replace() throws(SystemError) {
     guard rename(part, path) == 0 else { throw .last }
@@ -70,4 +90,19 @@ package struct FileReplacement {
 
   /// Removes the new file.
   package func discard() { unlink(part) }
+
+  /// Puts back what was there before `replace()`: a file with these bytes, or none.
+  package func restore(_ bytes: [UInt8]?) throws {
+    guard let bytes else {
+      if unlink(path) != 0 { throw SystemError.last }
+      return
+    }
+    try write(bytes)
+    do {
+      try replace()
+    } catch {
+      discard()
+      throw error
+    }
+  }
 }
