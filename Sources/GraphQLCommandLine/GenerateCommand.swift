@@ -35,9 +35,7 @@ package struct GenerateCommand: Sendable {
   }
 
   package func run() async throws -> ExitCode {
-    if options.isCheck, options.isOnce {
-      throw UsageError("'generate' takes one of --once and --check; see graphql --help")
-    }
+    try options.check()
     var sources = GenerationInputs()
     do {
       let (configuration, folder) = try readConfiguration(&sources)
@@ -59,7 +57,8 @@ package struct GenerateCommand: Sendable {
       ).map { sources.add($0) }
       let code = try Generator(configuration.generation).generate(schema: schema, documents: documents)
       if options.showsWarnings { console.report(code.warnings.map(sources.finding)) }
-      return try write(code, to: output, configuration, folder)
+      let manifest = try manifest(configuration, folder, sources)
+      return try write(code, to: output, manifest, configuration)
     } catch let failure as GenerationFailure {
       console.report(failure.problems.map(sources.finding))
       throw Failure(
@@ -105,8 +104,31 @@ package struct GenerateCommand: Sendable {
 
   // MARK: - What is written
 
+  /// Where the manifest is written, if there is to be one, and where the configuration says so.
+  private struct ManifestPath {
+    let path: String
+    let place: String?
+  }
+
+  private func manifest(
+    _ configuration: ConfigurationFile, _ folder: String, _ sources: GenerationInputs
+  ) throws(Failure) -> ManifestPath? {
+    let given = options.manifest.map { ManifestPath(path: $0, place: nil) }
+    let configured = configuration.manifest.map {
+      ManifestPath(path: Self.path($0, in: folder), place: configuration.places["manifest"])
+    }
+    guard let manifest = given ?? configured else { return nil }
+    guard !sources.haveFile(at: manifest.path) else {
+      throw Failure(
+        exitCode: .cannotWrite,
+        message: "\(manifest.path): this file is read, so that no manifest is written to it; name another one"
+      ).at(manifest.place)
+    }
+    return manifest
+  }
+
   private func write(
-    _ code: GeneratedCode, to folder: String, _ configuration: ConfigurationFile, _ base: String
+    _ code: GeneratedCode, to folder: String, _ manifestPath: ManifestPath?, _ configuration: ConfigurationFile
   ) throws -> ExitCode {
     let isOnce = options.isOnce
     let output = GenerationOutput(
@@ -115,12 +137,9 @@ package struct GenerateCommand: Sendable {
       output.add(file.name, isOnce ? file.textWithoutHead : file.text)
     }
     let manifest = GraphQLManifest(code.operations.map { ($0.name, $0.kind.rawValue, $0.document) })
-    if let path = options.manifest ?? configuration.manifest.map({ Self.path($0, in: base) }),
-      let format = GraphQLManifest.Format(rawValue: configuration.manifestFormat)
-    {
-      output.add(
-        path: path, namedAt: options.manifest == nil ? configuration.places["manifest"] : nil,
-        String(decoding: try manifest.json(format), as: UTF8.self))
+    if let manifestPath, let format = GraphQLManifest.Format(rawValue: configuration.manifestFormat) {
+      let json = String(decoding: try manifest.json(format), as: UTF8.self)
+      output.add(path: manifestPath.path, namedAt: manifestPath.place, json)
     }
     let changes = try output.changes()
     if options.isCheck {
@@ -157,6 +176,25 @@ package struct GenerateCommand: Sendable {
   }
 }
 
+extension GenerateCommand.Options {
+  /// Throws if options do not go together, or name nothing.
+  fileprivate func check() throws(UsageError) {
+    if isCheck, isOnce { throw UsageError("'generate' takes one of --once and --check; see graphql --help") }
+    if output == "" { throw UsageError("--output is empty; write . for this folder") }
+    if manifest == "" { throw UsageError("--manifest is empty; name a file") }
+    if manifest == "-" { throw UsageError("--manifest takes a file; 'graphql manifest' writes one to standard output") }
+  }
+}
+
+extension String {
+  /// An endpoint as messages show it: without what may be a secret.
+  package var endpointShownSafely: String {
+    guard var components = URLComponents(string: self) else { return "an endpoint that is no URL" }
+    (components.user, components.password, components.query, components.fragment) = (nil, nil, nil, nil)
+    return components.string ?? "an endpoint that is no URL"
+  }
+}
+
 /// The files that were read, for messages that show their lines.
 private struct GenerationInputs {
   private var inputs: [String: Input] = [:]
@@ -166,6 +204,12 @@ private struct GenerationInputs {
     var source = GenerationSource(name: input.name, bytes: input.bytes)
     source.alwaysHasFile = !input.isFound
     return source
+  }
+
+  /// Whether a path leads to one of them.
+  func haveFile(at path: String) -> Bool {
+    guard let file = Input.resolved(path) else { return false }
+    return inputs.keys.contains { Input.resolved($0) == file }
   }
 
   func finding(_ problem: GenerationProblem) -> Finding {

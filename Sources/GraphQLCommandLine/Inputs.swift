@@ -32,6 +32,13 @@ package struct Input {
   }
 
   package var isSwift: Bool { !isStandardInput && name.hasSuffix(".swift") }
+
+  /// The path without links; `nil` for what does not exist, and for standard input.
+  static func resolved(_ path: String) -> String? {
+    guard path != "-", let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
 }
 
 extension Console {
@@ -45,8 +52,8 @@ extension Console {
     var inputs: [Input] = []
     var failures: [Failure] = []
     var seen: Set<String> = []
-    let schemas = Set(schemas.compactMap(Self.resolved))
-    func isNew(_ path: String) -> Bool { Self.resolved(path).map { seen.insert($0).inserted } ?? true }
+    let schemas = Set(schemas.compactMap(Input.resolved))
+    func isNew(_ path: String) -> Bool { Input.resolved(path).map { seen.insert($0).inserted } ?? true }
     for path in paths {
       do throws(Failure) {
         guard path != "-", let found = try Self.files(in: path, endings) else {
@@ -57,7 +64,7 @@ extension Console {
           let names = endings.sorted().map { "." + $0 }.joined(separator: ", ")
           throw Failure(exitCode: .noInput, message: "\(path): no file in this folder is one of \(names)")
         }
-        for file in found where !schemas.contains(Self.resolved(file) ?? "") && isNew(file) {
+        for file in found where !schemas.contains(Input.resolved(file) ?? "") && isNew(file) {
           inputs.append(try Input(file, isFound: true))
         }
       } catch {
@@ -67,13 +74,6 @@ extension Console {
     for failure in failures.dropLast() { report(failure: failure.message) }
     if let last = failures.last { throw last }
     return inputs
-  }
-
-  /// The path without links; `nil` for what does not exist, and for standard input.
-  private static func resolved(_ path: String) -> String? {
-    guard path != "-", let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
   }
 
   /// The files in a folder and in its folders, in the order of their names; `nil` if the path is no folder. Hidden ones

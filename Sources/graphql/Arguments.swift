@@ -132,4 +132,7 @@ struct Arguments {
   }
 
   private static func usage(_ message: String) -> UsageError { UsageError(message + "; see graphql --help") }
+    if command != .generate, output == "" {
+      throw Self.usage("--output is empty; name a file, or - for standard output")
+    }
 }

@@ -98,10 +98,12 @@ enum Help {
       --schema SCHEMA         SDL, or the JSON of an introspection, instead of the configuration's
       --output DIR            where to write, instead of where the configuration says
       --manifest FILE         where to write the manifest of trusted documents, instead of where the
-                              configuration says
-      --header "NAME: VALUE"  a header of the request for the schema of an endpoint; may be repeated
+                              configuration says; not one of the files that are read
+      --header "NAME: VALUE"  a header of the request for the schema of an endpoint; may be repeated;
+                              GRAPHQL_AUTHORIZATION is for credentials, which others could read here
+      --allow-cleartext       also ask an http endpoint on another machine
       --check                 change nothing, but print the files that are not up to date
-      --once                  write files to be edited: none of them may be there yet
+      --once                  write files to be edited: none of them may be there yet, nor the manifest
       --no-warnings           print errors only
       --json                  print JSON; [{"name", "kind", "type", "file", "source", "id"}, ...]
 

@@ -48,8 +48,27 @@ import Testing
   @Test func `operations of one name in several files are all in the manifest`() async throws {
     let one = try folder.file("1.graphql", "query getUser { user { id } }")
     let two = try folder.file("2.graphql", "query getUser { user { name } }")
-    let manifest = try GraphQLManifest(json: Data(try await folder.run(["manifest", one, two]).output.utf8))
-    #expect(manifest.operations.map(\.name) == ["getUser", "getUser"])
+    let unnamed = try folder.file("3.graphql", "{ user { id } }")
+    let output = try folder.file("manifest.json")
+    let result = try await folder.run(["manifest", "--output", output, one, two, unnamed])
+    #expect(result.code == 65)
+    let clash = "\(one):1:1: error: there are 2 operations \"getUser\", \(two):1 [UniqueOperationNames]"
+    #expect(result.errors.contains(clash))
+    #expect(result.errors.contains("\(unnamed):1:1: error: this query has no name"))
+    #expect(result.errors.hasSuffix("graphql: no manifest is written: 2 errors\n"))
+    #expect(!FileManager.default.fileExists(atPath: output))
+    let relay = try await folder.run(["manifest", "--format", "relay", one, two, unnamed])
+    #expect(relay.code == 0)
+    #expect(try JSONDecoder().decode([String: String].self, from: Data(relay.output.utf8)).count == 3)
+  }
+
+  @Test(arguments: [
+    ["manifest", "--output", "", "F"], ["schema", "download", "--endpoint", "http://[::1]/", "--output="],
+  ])
+  func `an empty path of the output is wrong usage`(arguments: [String]) async throws {
+    let result = try await folder.run(arguments)
+    #expect(result.code == 64)
+    #expect(result.errors.hasPrefix("graphql: --output is empty; name a file, or - for standard output"))
   }
 
   @Test(arguments: [

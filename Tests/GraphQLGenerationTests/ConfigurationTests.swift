@@ -96,6 +96,14 @@ import Testing
     for type in types { #expect(try file(#"{"scalars": {"A": "\#(type)"}}"#).generation.scalars["A"]?.type == type) }
   }
 
+  @Test func `an empty path is an error with its place, since it would lead to the root`() {
+    #expect(
+      problems(#"{"output": "", "manifest": ""}"#) == [
+        #"graphql.json:1:12: error: "output" is empty: write "." for this folder"#,
+        #"graphql.json:1:28: error: "manifest" is empty: name a file, or leave the key out"#,
+      ])
+  }
+
   @Test func `a value that does not fit is an error with its place`() {
     #expect(
       problems("{\n\"access\": \"open\"}") == [

@@ -67,8 +67,8 @@ public struct ConfigurationFile: Hashable, Sendable {
     switch key {
     case "schema": schema = try parser.schema(&json)
     case "documents": documents = try parser.strings(&json)
-    case "output": output = try json.readString()
-    case "manifest": manifest = try json.readString()
+    case "output": output = try parser.path(&json, of: key, instead: "write \".\" for this folder")
+    case "manifest": manifest = try parser.path(&json, of: key, instead: "name a file, or leave the key out")
     case "manifestFormat":
       let format = try parser.word(&json, ["apollo", "relay"])
       manifestFormat = format ?? manifestFormat
@@ -169,6 +169,14 @@ private struct ConfigurationParser {
     if words.contains(word) { return word }
     report("\"\(word)\" is none of \(words.joined(separator: ", "))", at: place)
     return nil
+  }
+
+  /// Reads a path; an empty one, which would lead to the root of the file system, is reported.
+  mutating func path(_ json: inout JSONReader, of key: String, instead: String) throws(JSONError) -> String {
+    let place = try place(&json)
+    let path = try json.readString()
+    if path.isEmpty { report("\"\(key)\" is empty: \(instead)", at: place) }
+    return path
   }
 
   /// Reads the name of a constant; `nil` for what cannot be one.
