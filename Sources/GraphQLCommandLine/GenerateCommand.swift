@@ -1,4 +1,4 @@
-import CommandLineBase
+package import CommandLineBase
 import GraphQLGeneration
 import GraphQLLanguage
 import GraphQLSchema
@@ -13,7 +13,7 @@ package struct GenerateCommand: Sendable {
     package var schema: String?
     package var output: String?
     package var manifest: String?
-    package var headers: [String] = []
+    package var headers: [HeaderField] = []
     package var files: [String] = []
     package var isCheck = false
     package var isOnce = false
@@ -23,8 +23,8 @@ package struct GenerateCommand: Sendable {
     package init() {}
   }
 
-  /// Asks a server for its schema, by introspection, with headers that are `NAME: VALUE` each.
-  package typealias Download = @Sendable (_ endpoint: String, _ headers: [String]) async throws -> [UInt8]
+  /// Asks a server for its schema, by introspection.
+  package typealias Download = @Sendable (_ endpoint: String, _ headers: [HeaderField]) async throws -> [UInt8]
 
   private let options: Options
   private let console: Console
@@ -85,20 +85,31 @@ package struct GenerateCommand: Sendable {
   private func schemaSources(
     _ configuration: ConfigurationFile, _ folder: String, _ sources: inout GenerationInputs
   ) async throws -> [GenerationSource] {
-    if let path = options.schema { return [sources.add(try Input(path))] }
+    if let path = options.schema {
+      try checkNoHeaders()
+      return [sources.add(try Input(path))]
+    }
     switch configuration.schema {
     case .files(let paths):
+      try checkNoHeaders()
       do throws(Failure) {
         return try paths.map { path throws(Failure) in sources.add(try Input(Self.path(path, in: folder))) }
       } catch {
         throw error.at(configuration.places["schema"])
       }
     case .endpoint(let endpoint, let headers):
-      let fields = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" } + options.headers
-      return [GenerationSource(name: endpoint, bytes: try await download(endpoint, fields))]
+      let fields = headers.sorted { $0.key < $1.key }.map { HeaderField(name: $0.key, value: $0.value) }
+      let bytes = try await download(endpoint, fields + options.headers)
+      return [GenerationSource(name: endpoint.endpointShownSafely, bytes: bytes)]
     case nil:
       throw Failure(
         exitCode: .usage, message: "'generate' needs --schema, or \"schema\" in its configuration; see graphql --help")
+    }
+  }
+
+  private func checkNoHeaders() throws(UsageError) {
+    guard options.headers.isEmpty else {
+      throw UsageError("--header goes with the schema of an endpoint, and this one is in a file; leave it out")
     }
   }
 
@@ -143,7 +154,11 @@ package struct GenerateCommand: Sendable {
     }
     let changes = try output.changes()
     if options.isCheck {
-      for path in changes.paths { try console.write("\(sanitized(path)) is not up to date\n") }
+      if options.isJSON {
+        try console.writeJSON(changes.paths)
+      } else {
+        try console.write(changes.paths.map { "\(sanitized($0)) is not up to date\n" }.joined())
+      }
       let (stale, files) = (changes.paths.count, counted(output.count, "file"))
       console.report(stale == 0 ? "\(files) up to date" : "not up to date: \(stale) of \(files)")
       return changes.paths.isEmpty ? .success : .invalid

@@ -41,7 +41,7 @@ struct GenerateTool {
       return try await GenerateCommand(options, console) { endpoint, _ in
         throw Failure(
           exitCode: .usage,
-          message: "the schema is at \(endpoint), which is not asked here: "
+          message: "the schema is at \(endpoint.endpointShownSafely), which is not asked here: "
             + "write it to a file with graphql schema download, and name that")
       }.run()
     }

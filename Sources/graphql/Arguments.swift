@@ -15,8 +15,9 @@ struct Arguments {
       case .validate: [.schema, .separately, .noWarnings, .json]
       case .format: [.check]
       case .manifest: [.output, .format, .separately]
-      case .generate: [.config, .schema, .output, .manifest, .header, .check, .once, .json, .noWarnings]
-      case .download: [.endpoint, .output, .header]
+      case .generate:
+        [.config, .schema, .output, .manifest, .header, .allowCleartext, .check, .once, .json, .noWarnings]
+      case .download: [.endpoint, .output, .header, .allowCleartext]
       case .print: [.sort, .json]
       case .check: [.noWarnings, .json]
       case .diff: [.separately, .json]
@@ -39,17 +40,21 @@ struct Arguments {
     case help, version
     case json, check, sort, separately, once
     case noWarnings = "no-warnings"
+    case allowCleartext = "allow-cleartext"
     case schema, endpoint, output, format, header, config, manifest
 
     var takesValue: Bool {
       switch self {
-      case .help, .version, .json, .check, .sort, .separately, .once, .noWarnings: false
+      case .help, .version, .json, .check, .sort, .separately, .once, .noWarnings, .allowCleartext: false
       case .schema, .endpoint, .output, .format, .header, .config, .manifest: true
       }
     }
 
     var isRepeatable: Bool { !takesValue || self == .header }
   }
+
+  /// The environment variable with the value of `Authorization`.
+  static let authorizationVariable = "GRAPHQL_AUTHORIZATION"
 
   private(set) var command: Command?
   private(set) var flags: Set<Option> = []
@@ -60,7 +65,7 @@ struct Arguments {
   private(set) var format: String?
   private(set) var config: String?
   private(set) var manifest: String?
-  private(set) var headers: [String] = []
+  private(set) var headers: [HeaderField] = []
 
   /// Takes the arguments, without the command's own name.
   init(_ arguments: [String]) throws(UsageError) {
@@ -71,7 +76,7 @@ struct Arguments {
       case .positional(let text): files.append(text)
       case .option(let option, let value):
         given.append(option)
-        set(option, to: value)
+        try set(option, to: value)
       }
     }
     command = try Self.takeCommand(&files)
@@ -82,7 +87,7 @@ struct Arguments {
     try check(command)
   }
 
-  private mutating func set(_ option: Option, to value: String) {
+  private mutating func set(_ option: Option, to value: String) throws(UsageError) {
     switch option {
     case .schema: schema = value
     case .endpoint: endpoint = value
@@ -90,8 +95,9 @@ struct Arguments {
     case .format: format = value
     case .config: config = value
     case .manifest: manifest = value
-    case .header: headers.append(value)
-    case .help, .version, .json, .check, .sort, .separately, .once, .noWarnings: flags.insert(option)
+    case .header: headers.append(try HeaderField(argument: value, credentialsIn: Self.authorizationVariable))
+    case .help, .version, .json, .check, .sort, .separately, .once, .noWarnings, .allowCleartext:
+      flags.insert(option)
     }
   }
 
@@ -126,13 +132,13 @@ struct Arguments {
       if endpoint == nil { throw Self.usage("'schema download' needs --endpoint") }
       if output == nil { throw Self.usage("'schema download' needs --output") }
     }
+    if command != .generate, output == "" {
+      throw Self.usage("--output is empty; name a file, or - for standard output")
+    }
     if (files + [schema].compactMap { $0 }).filter({ $0 == "-" }).count > 1 {
       throw Self.usage("only one file can be standard input")
     }
   }
 
   private static func usage(_ message: String) -> UsageError { UsageError(message + "; see graphql --help") }
-    if command != .generate, output == "" {
-      throw Self.usage("--output is empty; name a file, or - for standard output")
-    }
 }

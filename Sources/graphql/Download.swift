@@ -1,3 +1,4 @@
+import CommandLineBase
 import GraphQLCommandLine
 import GraphQLSchema
 import HTTPClientCore
@@ -22,8 +23,7 @@ extension GraphQLCommand {
   }
 
   /// Asks a server for its schema; returns the response, too.
-  /// - Parameter headers: Headers of the requests, each `NAME: VALUE`.
-  func downloadedSchema(_ endpoint: String, _ headers: [String]) async throws -> (schema: Schema, body: Data) {
+  func downloadedSchema(_ endpoint: String, _ headers: [HeaderField]) async throws -> (schema: Schema, body: Data) {
     let headers = try requestHeaders(headers)
     guard let url = URL(string: endpoint) else {
       throw Failure(exitCode: .usage, message: "the endpoint is no URL")
@@ -42,20 +42,18 @@ extension GraphQLCommand {
     }
   }
 
-  private func requestHeaders(_ texts: [String]) throws(Failure) -> HTTPHeaders {
+  private func requestHeaders(_ fields: [HeaderField]) throws(Failure) -> HTTPHeaders {
     var headers: HTTPHeaders = [
       "Content-Type": "application/json", "Accept": "application/graphql-response+json, application/json;q=0.9",
     ]
-    for text in texts {
-      let parts = text.split(separator: ":", maxSplits: 1).map { String($0.trimmed) }
-      guard parts.count == 2 else {
-        throw Failure(exitCode: .usage, message: "--header must be \"NAME: VALUE\"")
+    do throws(RequestError) {
+      for field in fields { try headers.set(field.name, to: field.value) }
+      let variable = Arguments.authorizationVariable
+      if let authorization = ProcessInfo.processInfo.environment[variable], !authorization.isEmpty {
+        try headers.set("Authorization", to: authorization)
       }
-      do {
-        try headers.set(parts[0], to: parts[1])
-      } catch {
-        throw Failure(exitCode: .usage, message: error.message)
-      }
+    } catch {
+      throw Failure(exitCode: .usage, message: error.message)
     }
     return headers
   }
@@ -69,6 +67,11 @@ extension GraphQLCommand {
     do {
       let body = try JSONValue.object(["query": .string(query)]).json()
       let request = try HTTPRequest(method: .post, url: url, headers: headers, body: body)
+      guard request.isConfidential || arguments.flags.contains(.allowCleartext) else {
+        throw Failure(
+          exitCode: .usage,
+          message: "'\(url.shownSafely)' would be sent everything in clear text; use https, or --allow-cleartext")
+      }
       let response = try await transport.send(request).collect(upTo: 64 << 20).value
       guard let json = try? JSONValue(json: response.body.bytes) else {
         let status = response.head.status

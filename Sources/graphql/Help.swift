@@ -24,8 +24,10 @@ enum Help {
       graphql format [--check] FILE...
       graphql manifest [--format FORMAT] [--output FILE] [--separately] FILE...
       graphql generate [--config FILE] [--schema SCHEMA] [--output DIR] [--check] [--json] [FILE...]
-      graphql generate [--header "NAME: VALUE"]... [--manifest FILE] [--once] [--no-warnings] [FILE...]
+      graphql generate [--header "NAME: VALUE"]... [--allow-cleartext] [--manifest FILE] [FILE...]
+      graphql generate [--once] [--no-warnings] [FILE...]
       graphql schema download --endpoint URL --output FILE [--header "NAME: VALUE"]...
+                              [--allow-cleartext]
       graphql schema print [--sort] [--json] SCHEMA
       graphql schema check [--no-warnings] [--json] SCHEMA
       graphql schema diff [--separately] [--json] OLD NEW [FILE...]
@@ -33,6 +35,11 @@ enum Help {
 
     A schema is SDL or the JSON of an introspection. The file - is standard input. A folder stands for
     the files in it. Results go to standard output, and their number to standard error.
+
+    Environment:
+      GRAPHQL_AUTHORIZATION  the value of the header Authorization for a server that is asked for its
+                             schema, such as Bearer and a token
+      NO_COLOR               no colours, if it is not empty
 
     Exit codes:
       0   all is valid
@@ -92,7 +99,8 @@ enum Help {
     input objects that they need.
 
     Usage: graphql generate [--config FILE] [--schema SCHEMA] [--output DIR] [--header "NAME: VALUE"]...
-                            [--manifest FILE] [--check] [--once] [--no-warnings] [--json] [FILE...]
+                            [--allow-cleartext] [--manifest FILE] [--check] [--once] [--no-warnings]
+                            [--json] [FILE...]
 
       --config FILE           the configuration; graphql.json in this folder, if it is there, by default
       --schema SCHEMA         SDL, or the JSON of an introspection, instead of the configuration's
@@ -105,7 +113,8 @@ enum Help {
       --check                 change nothing, but print the files that are not up to date
       --once                  write files to be edited: none of them may be there yet, nor the manifest
       --no-warnings           print errors only
-      --json                  print JSON; [{"name", "kind", "type", "file", "source", "id"}, ...]
+      --json                  print JSON; [{"name", "kind", "type", "file", "source", "id"}, ...], or
+                              with --check the files that are not up to date, ["PATH", ...]
 
     Takes GraphQL files, and folders of them, instead of the configuration's documents. Of each file
     NAME.graphql with operations or fragments there is a NAME.graphql.swift, and what they share is in
@@ -119,10 +128,15 @@ enum Help {
     Asks a server for its schema, by introspection. Servers of any age are understood.
 
     Usage: graphql schema download --endpoint URL --output FILE [--header "NAME: VALUE"]...
+                                   [--allow-cleartext]
 
       --endpoint URL          where the server takes GraphQL requests
       --output FILE           SDL; or the JSON, if the name ends in .json; - for standard output
-      --header "NAME: VALUE"  a header of the requests, such as Authorization; may be repeated
+      --header "NAME: VALUE"  a header of the requests; may be repeated
+      --allow-cleartext       also ask an http endpoint on another machine
+
+    Credentials are in the environment variable GRAPHQL_AUTHORIZATION, such as Bearer and a token: it is
+    the value of the header Authorization. Others could read them in an argument.
     """
 
   private static let print = """

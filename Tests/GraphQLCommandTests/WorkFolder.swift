@@ -32,9 +32,13 @@ final class WorkFolder: Sendable {
     try String(contentsOf: url.appendingPathComponent(name), encoding: .utf8)
   }
 
-  func run(_ arguments: [String], input: String? = nil) async throws -> Run {
+  func run(
+    _ arguments: [String], command: String = "graphql", environment: [String: String?] = [:], input: String? = nil
+  ) async throws -> Run {
     let input: ChildProcess.Input = input.map { .bytes(Array($0.utf8)) } ?? .none
-    return Run(try await ChildProcess.run(try RepositoryLayout.executable("graphql"), arguments, input: input))
+    return Run(
+      try await ChildProcess.run(
+        try RepositoryLayout.executable(command), arguments, environment: environment, input: input))
   }
 
   /// Runs the command by a shell, with redirections.
