@@ -88,7 +88,11 @@ extension Console {
     for name in names.sorted() where !name.hasPrefix(".") {
       let file = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
       var status = stat()
-      guard lstat(file, &status) == 0 else { continue }
+      guard lstat(file, &status) == 0 else {
+        throw Failure(
+          exitCode: .noInput,
+          message: "\(file): it cannot be read: \(SystemError.last); if its name is not UTF-8, rename it")
+      }
       if status.st_mode & S_IFMT == S_IFDIR {
         files += try Self.files(in: file, endings) ?? []
       } else if let ending = name.split(separator: ".").last, endings.contains(String(ending)),

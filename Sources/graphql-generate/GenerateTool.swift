@@ -34,7 +34,7 @@ struct GenerateTool {
   static func main() async {
     let console = Console(of: "graphql-generate")
     let exitCode = await console.running {
-      guard let options = try options(Array(CommandLine.arguments.dropFirst())) else {
+      guard let options = try options(CommandLine.validArguments()) else {
         try console.write(help)
         return .success
       }

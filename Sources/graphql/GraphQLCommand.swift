@@ -1,3 +1,4 @@
+import CommandLineBase
 import GraphQLCommandLine
 import HTTPClientCore
 import SystemBase
@@ -11,7 +12,7 @@ struct GraphQLCommand {
   static func main() async {
     let console = Console(of: "graphql")
     let exitCode = await console.running {
-      let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
+      let arguments = try Arguments(CommandLine.validArguments())
       return try await GraphQLCommand(arguments: arguments, console: console).run()
     }
     exit(exitCode.rawValue)

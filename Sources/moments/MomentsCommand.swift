@@ -19,24 +19,13 @@ struct MomentsCommand {
     let interrupt = Interrupt()
     do {
       let environment = ProcessInfo.processInfo.environment
-      let arguments = try Arguments(commandLine(), environment: environment)
+      let arguments = try Arguments(CommandLine.validArguments(), environment: environment)
       try await MomentsCommand(arguments: arguments, environment: environment, interrupt: interrupt).run()
     } catch {
       let error = interrupt.named(error)
       if !(error is ToldError) { Output.standardError.say("\(ErrorLine(error))") }
       exit(ExitCode(error).rawValue)
     }
-  }
-
-  private static func commandLine() throws(UsageError) -> [String] {
-    var texts: [String] = []
-    for (position, argument) in CommandLine.argumentBytes.enumerated().dropFirst() {
-      guard let text = String(validating: argument, as: UTF8.self) else {
-        throw UsageError("argument \(position) is not valid UTF-8")
-      }
-      texts.append(text)
-    }
-    return texts
   }
 
   private func run() async throws {
@@ -88,15 +77,6 @@ struct MomentsCommand {
   func say(_ line: String) { Output.standardError.say(line.sanitized(upTo: 4_000)) }
 
   var now: Int64 { Int64(Date().timeIntervalSince1970) }
-}
-
-extension CommandLine {
-  /// The process's arguments as bytes, including the command's own name.
-  fileprivate static var argumentBytes: [[UInt8]] {
-    (0..<Int(argc)).compactMap { unsafeArgv[$0] }.map { text in
-      Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
-    }
-  }
 }
 
 extension MomentsCommand {

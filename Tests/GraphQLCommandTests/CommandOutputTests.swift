@@ -129,6 +129,34 @@ import Testing
     #expect(result.errors.hasPrefix("graphql: \(path): it cannot be written: "))
   }
 
+  @Test func `colours are for the terminal that is written to, and not for a file with the other output`() async throws
+  {
+    let command = try RepositoryLayout.executable("graphql")
+    let bad = try folder.file("bad.graphql", "query A { b }")
+    let environment: [String: String?] = ["NO_COLOR": nil, "TERM": "xterm"]
+    let generated = try await ChildProcess.run(
+      command, ["generate", "--schema", schema, "--output", try folder.file("out"), bad], environment: environment,
+      output: .terminal(columns: 80))
+    #expect(generated.errorText.contains("bad.graphql:1:11: error: "))
+    #expect(!generated.errorText.contains("\u{1B}"))
+    let validated = try await ChildProcess.run(
+      command, ["validate", "--schema", schema, bad], environment: environment, output: .terminal(columns: 80))
+    #expect(validated.outputText.contains("\u{1B}[31merror:"))
+  }
+
+  @Test func `a name or an argument that is not UTF-8 is an error, and no file is left out`() async throws {
+    let script = """
+      mkdir "$1/app" && printf 'query A { a }' > "$1/app/$(printf 'a\\377.graphql')"
+      "$0" validate --schema "$1/schema.graphql" "$1/app"; echo "$?"
+      "$0" validate --schema "$1/schema.graphql" "$1/app/$(printf 'a\\377.graphql')"; echo "$?"
+      """
+    let command = try RepositoryLayout.executable("graphql").path
+    let end = try await ChildProcess.run(URL(fileURLWithPath: "/bin/sh"), ["-c", script, command, folder.url.path])
+    #expect(end.outputText == "66\n64\n")
+    #expect(end.errorText.contains("/app/a\u{FFFD}.graphql: it cannot be read: "))
+    #expect(end.errorText.hasSuffix("graphql: argument 4 is not valid UTF-8\n"))
+  }
+
   @Test func `S5: JSON and findings hold nothing that controls a terminal`() async throws {
     let evil = "\u{202E}\u{9B}31m\u{7F}\u{2028}"
     let schema = try folder.file(
