@@ -18,6 +18,12 @@ extension GraphQLCommand {
     }
   }
 
+  /// Writes JSON to a file, or to standard output for `-`, where nothing in it can control a terminal.
+  func write(json: Data, to path: String) throws(Failure) {
+    if path == "-" { return try console.writeJSON(json) }
+    try write(String(decoding: json, as: UTF8.self), to: path)
+  }
+
   /// Replaces a file by a new one; returns whether that is possible.
   private static func replace(_ path: String, with bytes: [UInt8]) throws -> Bool {
     guard let replacement = try? FileReplacement(of: path), !replacement.hasOtherNames else { return false }

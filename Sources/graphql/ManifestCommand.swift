@@ -1,6 +1,7 @@
 import GraphQLClient
 import GraphQLCommandLine
 import GraphQLLanguage
+import GraphQLSchema
 import SystemBase
 
 /// `manifest`.
@@ -15,6 +16,7 @@ extension GraphQLCommand {
     let documents = Documents(inputs.filter { !$0.isSwift }, isSeparate: arguments.flags.contains(.separately))
     findings += documents.findings
     let operations = operations(of: documents, &findings)
+    if format == .apollo { findings += Self.unusableNames(in: documents) }
     guard findings.isEmpty else {
       console.report(findings)
       throw Failure(exitCode: .invalid, message: "no manifest is written: \(counted(findings.count, "error"))\(hint)")
@@ -22,7 +24,7 @@ extension GraphQLCommand {
     guard !operations.isEmpty else {
       throw Failure(exitCode: .invalid, message: "there is no operation in these files")
     }
-    try write(String(decoding: GraphQLManifest(operations).json(format), as: UTF8.self), to: arguments.output ?? "-")
+    try write(json: GraphQLManifest(operations).json(format), to: arguments.output ?? "-")
     console.report(documents.summary)
     return .success
   }
@@ -41,6 +43,34 @@ extension GraphQLCommand {
       }
     }
     return operations
+  }
+
+  /// Operations without a name, or with that of another one: a server finds those of Apollo's format by name, too.
+  private static func unusableNames(in documents: Documents) -> [Finding] {
+    var findings: [Finding] = []
+    var places: [(name: String, place: Place)] = []
+    for document in documents.all {
+      for operation in document.syntax.operations {
+        let place = document.source.place(operation.location)
+        if let name = operation.name {
+          places.append((name.text, place))
+        } else {
+          findings.append(
+            Finding(
+              ValidationRule.loneAnonymousOperation.rawValue,
+              "this \(operation.kind.rawValue) has no name, which a manifest needs, but for --format relay", at: [place]
+            ))
+        }
+      }
+    }
+    for (name, operations) in Dictionary(grouping: places, by: \.name).sorted(by: { $0.key < $1.key })
+    where operations.count > 1 {
+      findings.append(
+        Finding(
+          ValidationRule.uniqueOperationNames.rawValue, "there are \(operations.count) operations \"\(name)\"",
+          at: operations.map(\.place)))
+    }
+    return findings
   }
 
   /// The sessions and documents of a Swift file, whose texts only the program knows.

@@ -163,11 +163,12 @@ import Testing
       "evil.graphql", "\"\"\"\(evil)\"\"\" type Query { a: Int @deprecated(reason: \"\(evil)\") }")
     let plain = try folder.file("plain.graphql", "type Query { a: Int }")
     let bad = try folder.file("b\u{9B}\u{202E}.graphql", "{ a(x: \"\(evil)\") }")
+    let named = try folder.file("named.graphql", "query a { a(x: \"\(evil)\") }")
     for command in [
       ["schema", "print", "--json", schema], ["schema", "diff", "--json", plain, schema],
       ["schema", "diff", plain, schema],
       ["validate", "--schema", schema, bad], ["validate", "--schema", schema, "--json", bad],
-      ["format", "--check", bad],
+      ["format", "--check", bad], ["manifest", named], ["manifest", "--format", "relay", named],
     ] {
       let result = try await folder.run(command)
       let scalars = (result.output + result.errors).unicodeScalars
@@ -176,7 +177,7 @@ import Testing
       #expect(!scalars.contains("\u{202E}"), "\(command)")
       #expect(!scalars.contains("\u{2028}"), "\(command)")
       #expect(!scalars.isEmpty)
-      if command.contains("--json") { _ = try JSONValue(json: result.output) }
+      if command.contains("--json") || command[0] == "manifest" { _ = try JSONValue(json: result.output) }
     }
     let json = try JSONValue(json: try await folder.run(["schema", "diff", "--json", plain, schema]).output)
     #expect(json.arrayValue?.contains { $0["message"]?.stringValue?.contains(evil) == true } == true)

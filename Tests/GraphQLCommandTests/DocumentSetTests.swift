@@ -65,7 +65,7 @@ import Testing
     async throws
   {
     let one = try folder.file("1.graphql", "query a { user(id: 1) { ...f } }\nfragment f on User { id }")
-    let two = try folder.file("2.graphql", "query a { user(id: 1) { ...f } }\nfragment f on User { name }")
+    let two = try folder.file("2.graphql", "query b { user(id: 1) { ...f } }\nfragment f on User { name }")
     #expect(try await validate(one, two).code == 0)
     let manifest = try await folder.run(["manifest", one, two])
     #expect(manifest.code == 0)

@@ -45,7 +45,9 @@ import Testing
     #expect(manifest.operations.map(\.body) == ["query a { ...f }\nfragment f on A { c }"])
   }
 
-  @Test func `operations of one name in several files are all in the manifest`() async throws {
+  @Test func `operations without a name, or of one name in several files, have no manifest but that of Relay`()
+    async throws
+  {
     let one = try folder.file("1.graphql", "query getUser { user { id } }")
     let two = try folder.file("2.graphql", "query getUser { user { name } }")
     let unnamed = try folder.file("3.graphql", "{ user { id } }")
