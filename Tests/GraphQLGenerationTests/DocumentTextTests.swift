@@ -101,6 +101,16 @@ import Testing
     #expect(raw.contains("      query A { # \\\\#u{1}\n"))
   }
 
+  @Test func `what a schema says can neither control a terminal nor make code look like other code`() throws {
+    let evil = "a\u{1B}[31m\u{7}b\u{202E}c\u{2066}d\u{9B}e\u{0}\tf"
+    let schema = #"type Query { "\#(evil)" a: Int @deprecated(reason: "\#(evil)") "x\u{7F}" b: Int }"#
+    let text = try Sample.text("query Q { a b }", schema: schema)
+    let escaped = #"a\u{1b}[31m\u{7}b\u{202e}c\u{2066}d\u{9b}e\u{0}"#
+    #expect(text.contains("/// \(escaped)\tf\n"))
+    #expect(text.contains(#"message: "\#(escaped)\tf")"#))
+    #expect(text.contains(#"/// x\u{7f}"#))
+  }
+
   @Test func `schema extensions of Kotlin teams have their effect on what may be null`() throws {
     let schema = "type Query { a: A b: [A] c: Int d: Int } type A { x: Int y: [Int] }"
     let extensions = """

@@ -67,16 +67,22 @@ struct SwiftWriter {
   mutating func documentation(_ text: String?) {
     guard let text, !text.isEmpty else { return }
     // Most have one line, in which no character can end it.
-    if !text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x80 }), text.utf8.last != UInt8(ascii: " ") {
+    if !text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }), text.utf8.last != UInt8(ascii: " ") {
       return line("/// " + text)
     }
-    // The compiler warns of a null character.
-    let lines = text.replacing("\0", with: "").split(omittingEmptySubsequences: false) { $0.isNewline }
-    for line in lines {
+    for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
       let end = line.lastIndex { !$0.isWhitespace }
-      self.line("///" + (end.map { " " + line[...$0] } ?? ""))
+      self.line("///" + (end.map { " " + Self.legible(line[...$0]) } ?? ""))
     }
   }
+
+  /// A part of a line, in which what would control a terminal, or show people other code than the compiler reads, is
+  /// written out.
+  private static func legible(_ text: Substring) -> String {
+    text.unicodeScalars.map { $0.isHiddenInSource && $0 != "\t" ? escaped($0) : String($0) }.joined()
+  }
+
+  private static func escaped(_ scalar: Unicode.Scalar) -> String { "\\u{\(String(scalar.value, radix: 16))}" }
 
   /// Writes that something is deprecated.
   mutating func deprecation(_ reason: String?) {
@@ -94,8 +100,7 @@ struct SwiftWriter {
       case "\n": result += "\\n"
       case "\r": result += "\\r"
       case "\t": result += "\\t"
-      case _ where scalar.properties.generalCategory == .control || scalar.value == 0x2028 || scalar.value == 0x2029:
-        result += "\\u{\(String(scalar.value, radix: 16))}"
+      case _ where scalar.isHiddenInSource: result += escaped(scalar)
       default: result.unicodeScalars.append(scalar)
       }
     }
@@ -137,5 +142,15 @@ struct SwiftWriter {
       }
     }
     return result
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether it controls what shows the text, ends a line, or changes the order in which it is read.
+  fileprivate var isHiddenInSource: Bool {
+    switch value {
+    case 0x2028...0x202E, 0x2066...0x2069: true
+    default: properties.generalCategory == .control
+    }
   }
 }
