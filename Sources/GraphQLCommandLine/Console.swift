@@ -33,19 +33,22 @@ package struct Failure: Error {
   }
 }
 
-/// Where results and messages go: standard output, in colour if it is a terminal, and standard error.
+/// Where results and messages go: standard output and standard error, each in colour if it is a terminal.
 package struct Console: Sendable {
   private let command: String
-  private let style: Style
+  /// How results look.
+  package let style: Style
+  /// How messages look.
+  let messageStyle: Style
 
   /// - Parameter command: The name with which messages begin.
   package init(of command: String) {
     Output.prepare()
     self.command = command
-    style = Style(isTerminal: isatty(STDOUT_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
+    let environment = ProcessInfo.processInfo.environment
+    style = Style(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environment)
+    messageStyle = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment)
   }
-
-  package func paint(_ text: String, _ ink: Style.Ink) -> String { style.paint(text, ink) }
 
   /// Writes a result. If the reader is gone, as with `head`, that is no error.
   package func write(_ text: String) throws(Failure) {

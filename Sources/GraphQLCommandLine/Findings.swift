@@ -1,4 +1,4 @@
-import CommandLineBase
+package import CommandLineBase
 package import GraphQLLanguage
 package import GraphQLSchema
 import SystemBase
@@ -56,13 +56,13 @@ package struct Finding {
   }
 
   /// `FILE:LINE:COLUMN: error: MESSAGE [Rule]`, and the line with a caret below the place.
-  package func text(_ console: Console, _ lines: inout LineCache) -> String {
+  package func text(_ style: Style, _ lines: inout LineCache) -> String {
     let place = places.first.map { "\($0.input.name):\($0.location)" } ?? file
-    let kind = severity == .error ? console.paint("error:", .red) : console.paint("warning:", .yellow)
+    let kind = severity == .error ? style.paint("error:", .red) : style.paint("warning:", .yellow)
     let others = places.dropFirst().filter { $0.input.name != file }.map { ", \($0.description)" }.joined()
     let suffix = sanitized(others, upTo: 1_000) + (rule.map { " [\($0)]" } ?? "")
     let head =
-      "\(console.paint(sanitized(place) + ":", .bold)) \(kind) \(sanitized(message, upTo: 2_000))\(suffix)\n"
+      "\(style.paint(sanitized(place) + ":", .bold)) \(kind) \(sanitized(message, upTo: 2_000))\(suffix)\n"
     guard let first = places.first, let line = lines.line(of: first), line.utf8.count <= 400 else { return head }
     let column = first.location.column
     let units = Array(line.utf16)
@@ -74,7 +74,7 @@ package struct Finding {
     let length = max(1, after.prefix { $0.isLetter || $0.isNumber || $0 == "_" }.count)
     let caret = "^" + String(repeating: "~", count: length - 1)
     let shown = sanitized(line.replacing("\t", with: " "))
-    return head + "\(number) | \(shown)\n\(margin) | \(indentation)\(console.paint(caret, .green))\n"
+    return head + "\(number) | \(shown)\n\(margin) | \(indentation)\(style.paint(caret, .green))\n"
   }
 }
 
@@ -130,6 +130,6 @@ extension Console {
   /// Prints findings beside the results.
   package func report(_ findings: [Finding]) {
     var lines = LineCache()
-    for finding in findings { report(String(finding.text(self, &lines).dropLast())) }
+    for finding in findings { report(String(finding.text(messageStyle, &lines).dropLast())) }
   }
 }

@@ -16,7 +16,7 @@ extension GraphQLCommand {
       try console.writeJSON(shown)
     } else {
       var lines = LineCache()
-      try console.write(shown.map { $0.text(console, &lines) }.joined())
+      try console.write(shown.map { $0.text(console.style, &lines) }.joined())
     }
     if let what {
       let count = "\(counted(errors, "error")), \(counted(findings.count - errors, "warning"))"

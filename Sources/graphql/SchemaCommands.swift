@@ -105,6 +105,6 @@ extension GraphQLCommand {
       }
     let verb = impact == .breaking ? "breaks" : "concerns"
     let operations = change.operations.map { "    \(verb) \($0.name) (\($0.file.sanitized()):\($0.line))\n" }
-    return "\(console.paint(change.impact + ":", ink)) \(change.message.sanitized())\n" + operations.joined()
+    return "\(console.style.paint(change.impact + ":", ink)) \(change.message.sanitized())\n" + operations.joined()
   }
 }
