@@ -3,7 +3,7 @@ import HTTPClientCore
 import Networking
 import Repository
 
-/// The command's exit codes: those of BSD's sysexits.h, and 130 and 143 as shells have them.
+/// The command's exit codes: those of BSD's sysexits.h, and 129, 130 and 143 as shells have them.
 enum ExitCode: Int32, Sendable {
   case success = 0
 
@@ -26,6 +26,9 @@ enum ExitCode: Int32, Sendable {
   /// was closed with 4401 or 4403.
   case notAllowed = 77
 
+  /// SIGHUP: the terminal is gone.
+  case hungUp = 129
+
   /// Ctrl-C.
   case cancelled = 130
 
@@ -40,7 +43,8 @@ enum ExitCode: Int32, Sendable {
       case is UsageError: .usage
       case is OutputError, is CacheFolderError, is FileError: .outputFailed
       case is CancellationError: .cancelled
-      case is Termination: .terminated
+      case Termination.asked: .terminated
+      case Termination.hungUp: .hungUp
       case let error as RequestError: ExitCode(error)
       default: .unusableAnswer
       }
@@ -88,7 +92,8 @@ struct ErrorLine: CustomStringConvertible {
       return ("cannot write", "the cache folder '\(error.path)' cannot be used: \(error.cause)")
     case let error as FileError: return ("cannot write", "the cache folder cannot be used: \(error)")
     case is CancellationError: return ("cancelled", "interrupted by Ctrl-C")
-    case is Termination: return ("cancelled", "terminated by SIGTERM")
+    case Termination.asked: return ("cancelled", "terminated by SIGTERM")
+    case Termination.hungUp: return ("cancelled", "terminated by SIGHUP")
     case let error as RequestError:
       let excerpt = error.excerpt.map { " (the response begins: \($0))" } ?? ""
       return (error.kind.description, error.message + excerpt)
@@ -102,8 +107,13 @@ struct ToldError: Error {
   let cause: any Error
 }
 
-/// The run was ended by SIGTERM.
-struct Termination: Error {}
+/// The run was ended by a signal that is not Ctrl-C's.
+enum Termination: Error {
+  /// By SIGTERM.
+  case asked
+  /// By SIGHUP: the terminal is gone.
+  case hungUp
+}
 
 /// The folder of `--cache-dir` cannot be opened.
 struct CacheFolderError: Error {

@@ -113,6 +113,7 @@ enum Help {
       74   the output could not be written, or the cache folder cannot be used
       77   not allowed: status 401 or 403, the GraphQL error UNAUTHENTICATED, or a
            WebSocket closed with 4401 or 4403
+      129  ended by SIGHUP, as when the terminal is closed
       130  interrupted by Ctrl-C
       143  ended by SIGTERM
 

@@ -4,22 +4,22 @@ import Streams
 import Synchronization
 import SystemBase
 
-/// Handles Ctrl-C and SIGTERM: cancels the running task, or ends the process if there is none. Also notices when the
+/// Handles Ctrl-C, SIGTERM and SIGHUP: cancels the running task, or ends the process if there is none. Also notices when the
 /// window changes its size.
 final class Interrupt: Sendable {
-  private let state = Mutex<(cancel: (@Sendable () -> Void)?, isTerminated: Bool)>((nil, false))
+  private let state = Mutex<(cancel: (@Sendable () -> Void)?, termination: Termination?)>((nil, nil))
 
   private let windows = PublishSubject<Void>()
 
   /// The pipe that the signal handler writes to, as a handler may do little else.
   private static let pipe = makePipe()
 
-  /// Handles both signals from now on, except one that the parent process has set to be ignored.
+  /// Handles the signals from now on, except one that the parent process has set to be ignored.
   init() {
     guard let reader = Self.pipe?.reader else { return }
     // A signal source of Dispatch is set up only later, and a signal that came before would be lost. A process starts
     // with either the default, which is returned as `nil`, or ignoring.
-    for number in [SIGINT, SIGTERM] {
+    for number in [SIGINT, SIGTERM, SIGHUP] {
       let wasIgnored = signal(number, { Interrupt.notify($0) }) != nil
       if wasIgnored { signal(number, SIG_IGN) }
     }
@@ -30,10 +30,11 @@ final class Interrupt: Sendable {
       let count = read(reader, &bytes, bytes.count)
       let signals = Set(bytes.prefix(max(count, 0)).map(Int32.init))
       if signals.contains(SIGWINCH) { windows.onNext(()) }
-      guard !signals.isDisjoint(with: [SIGINT, SIGTERM]) else { return }
-      let isTerminated = signals.contains(SIGTERM)
+      guard !signals.isDisjoint(with: [SIGINT, SIGTERM, SIGHUP]) else { return }
+      let termination: Termination? =
+        if signals.contains(SIGTERM) { .asked } else if signals.contains(SIGHUP) { .hungUp } else { nil }
       let cancel = state.withLock { state in
-        state.isTerminated = state.isTerminated || isTerminated
+        state.termination = state.termination ?? termination
         return state.cancel.take()
       }
       if let cancel {
@@ -63,9 +64,10 @@ final class Interrupt: Sendable {
     return await task.result
   }
 
-  /// The error by which a run ends: a cancellation by SIGTERM is a `Termination`.
+  /// The error by which a run ends: a cancellation by another signal than Ctrl-C's is a `Termination`.
   func named(_ error: any Error) -> any Error {
-    ExitCode(error) == .cancelled && state.withLock { $0.isTerminated } ? Termination() : error
+    guard ExitCode(error) == .cancelled, let termination = state.withLock({ $0.termination }) else { return error }
+    return termination
   }
 
   /// Both ends of a pipe; neither blocks.

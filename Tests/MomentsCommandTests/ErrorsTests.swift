@@ -50,7 +50,8 @@ struct ExitCodeTests {
     #expect(ExitCode(UsageError("message")) == .usage)
     #expect(ExitCode(OutputError(code: 28)) == .outputFailed)
     #expect(ExitCode(CancellationError()) == .cancelled)
-    #expect(ExitCode(Termination()) == .terminated)
+    #expect(ExitCode(Termination.asked) == .terminated)
+    #expect(ExitCode(Termination.hungUp) == .hungUp)
     #expect(ExitCode(StreamError.noElements) == .unusableAnswer)
     #expect(ExitCode(StoreError.notCached) == .unusableAnswer)
     #expect(ExitCode(Unforeseen()) == .unusableAnswer)
@@ -58,7 +59,8 @@ struct ExitCodeTests {
 
   @Test func `the help lists each code`() {
     for code in [
-      ExitCode.success, .usage, .unusableAnswer, .unreachable, .outputFailed, .notAllowed, .cancelled, .terminated,
+      ExitCode.success, .usage, .unusableAnswer, .unreachable, .outputFailed, .notAllowed, .hungUp, .cancelled,
+      .terminated,
     ] {
       #expect(Help.text.contains("\n  \(code.rawValue) "))
     }

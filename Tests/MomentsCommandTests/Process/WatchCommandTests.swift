@@ -176,8 +176,8 @@ import Testing
     #expect(!result.errorText.isEmpty)
   }
 
-  @Test(arguments: [SIGINT, SIGTERM], ["ws", "sse", "multipart"])
-  func `it ends with 130 at Ctrl-C and with 143 at SIGTERM, and the server learns that the subscription is over`(
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP], ["ws", "sse", "multipart"])
+  func `it ends with the code of the signal, and the server learns that the subscription is over`(
     number: Int32, live: String
   ) async throws {
     let server = try await BFFServer.start()
@@ -187,7 +187,8 @@ import Testing
     child.send(number)
     let result = try await child.waitForEnd(within: .seconds(20))
     #expect(result.ending == .exited(128 + number))
-    #expect(result.errorText.contains(number == SIGINT ? "interrupted by Ctrl-C" : "terminated by SIGTERM"))
+    let causes = [SIGINT: "interrupted by Ctrl-C", SIGTERM: "terminated by SIGTERM", SIGHUP: "terminated by SIGHUP"]
+    #expect(result.errorText.contains(try #require(causes[number])))
     try await eventually { try await server.stats().activeSubscribers == 0 }
     if live == "ws" { try await server.expectOneGoodbye() }
   }
@@ -201,12 +202,15 @@ import Testing
     try await server.expectOneGoodbye()
   }
 
-  @Test func `SIGTERM ends any run of the command with 143, and cancels its request`() async throws {
+  @Test(arguments: [(SIGTERM, 143, "SIGTERM"), (SIGHUP, 129, "SIGHUP")])
+  func `SIGTERM and SIGHUP end any run of the command, and cancel its request`(
+    number: Int32, code: Int32, name: String
+  ) async throws {
     let server = try ScriptedServer(.neverAnswering)
     let child = try Moments.start(["--endpoint", server.url.absoluteString])
     try await server.waitForRequests()
-    child.send(SIGTERM)
-    try await child.waitForEnd(within: .seconds(10)).expectFailure(143, "cancelled", saying: "SIGTERM")
+    child.send(number)
+    try await child.waitForEnd(within: .seconds(10)).expectFailure(code, "cancelled", saying: name)
     try await server.waitForClientToClose()
   }
 
