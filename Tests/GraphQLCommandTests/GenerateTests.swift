@@ -86,6 +86,10 @@ import Testing
 
         """)
     #expect(stale.errors == "not up to date: 2 of 4 files\n")
+    let list = try await generate("--check", "--json")
+    #expect(list.code == 65)
+    let paths = ["app/Generated/Fields.graphql.swift", "manifest.json"].map { JSONValue.string("\(path)/\($0)") }
+    #expect(try JSONValue(json: list.output) == .array(paths))
   }
 
   @Test func `with --json each operation is listed, with the id that it has in the manifest of the same run`()

@@ -34,17 +34,20 @@ struct InterruptTests {
     #expect(try await child.waitForEnd(within: .seconds(10)).ending == .exited(130))
   }
 
-  @Test func `a job that a shell started in the background ignores the interrupt, as it should`() async throws {
+  @Test(arguments: [SIGINT, SIGHUP])
+  func `a job that a shell started in the background ignores the interrupt, and with nohup SIGHUP, as it should`(
+    signal: Int32
+  ) async throws {
     let latch = Latch()
     let answer = RawResponse(body: TimelineJSON.plain)
     let server = try ScriptedServer([.readRequest, .wait(for: latch), .send(answer), .close])
     let path = try RepositoryLayout.executable("moments").path
-    let script = #""$0" --endpoint "$1" & echo $!; wait $!; echo "status $?""#
+    let script = #"trap '' HUP; "$0" --endpoint "$1" & echo $!; wait $!; echo "status $?""#
     let child = try ChildProcess(
       URL(fileURLWithPath: "/bin/sh"), ["-c", script, path, server.url.absoluteString])
     try await server.waitForRequests()
     let number = try #require(try await Int32(child.waitForOutput(containing: "\n").prefix { $0 != "\n" }))
-    kill(number, SIGINT)
+    kill(number, signal)
     latch.open()
     #expect(try await child.waitForEnd().outputText.hasSuffix("status 0\n"))
   }
