@@ -36,9 +36,9 @@ extension GraphQLCommand {
     do {
       return (try Schema(introspection: response.body.bytes), response.body)
     } catch {
-      let message = response.json["errors"]?.arrayValue?.first?["message"]?.stringValue
+      let message = response.json["errors"]?.arrayValue?.first?["message"]?.stringValue ?? "\(error)"
       throw Failure(
-        exitCode: .invalid, message: "the server gives no schema: \(message ?? "\(error)")")
+        exitCode: .invalid, message: "the server gives no schema: \(response.secrets.redactor.redact(message))")
     }
   }
 
@@ -61,6 +61,8 @@ extension GraphQLCommand {
   private struct Response {
     let body: Data
     let json: JSONValue
+    /// What the server may repeat, and messages must not.
+    let secrets: SentSecrets
   }
 
   private func ask(_ query: String, _ url: URL, _ headers: HTTPHeaders) async throws(Failure) -> Response {
@@ -77,7 +79,9 @@ extension GraphQLCommand {
         let status = response.head.status
         throw Failure(exitCode: .invalid, message: "the server's response (status \(status)) is not JSON")
       }
-      return Response(body: response.body, json: json)
+      let secrets = SentSecrets()
+      secrets.add(request)
+      return Response(body: response.body, json: json, secrets: secrets)
     } catch let error as Failure {
       throw error
     } catch let error as RequestError where error.kind == .invalidRequest {

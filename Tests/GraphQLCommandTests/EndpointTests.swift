@@ -74,4 +74,16 @@ import Testing
     #expect(refused.errors.contains("the schema is at https://a.example/graphql, which is not asked here"))
     #expect(try await !folder.run(["generate", "--config", config]).errors.contains("canary"))
   }
+
+  @Test func `S3: a secret that the server sends back is in no message`() async throws {
+    let body = #"{"errors": [{"message": "not allowed: Bearer canary-1234, key canary-5678"}]}"#
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: body) })
+    for command in try commands(server.url.absoluteString) {
+      let result = try await folder.run(
+        command + ["--header", "X-Api-Key: canary-5678"], environment: ["GRAPHQL_AUTHORIZATION": "Bearer canary-1234"])
+      #expect(result.code == 65)
+      #expect(result.errors.hasPrefix("graphql: the server gives no schema: not allowed: "))
+      #expect(!result.errors.contains("canary"))
+    }
+  }
 }
