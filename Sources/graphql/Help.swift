@@ -89,9 +89,10 @@ enum Help {
       --separately     take each file by itself, without the fragments of the others
 
     Takes the operations of GraphQL files and of folders of them, each with the fragments that it uses,
-    from whichever file. It fails, and writes nothing, if one is missing or could be one of several, and
-    if there are Swift files with sessions, whose documents only the program knows: it writes their
-    manifest itself, with GraphQLManifest.
+    from whichever file. It fails, and writes nothing, if one is missing or could be one of several; if
+    an operation has no name or that of another one, save for relay; and if there are Swift files with
+    sessions, whose documents only the program knows: it writes their manifest itself, with
+    GraphQLManifest.
     """
 
   private static let generate = """
