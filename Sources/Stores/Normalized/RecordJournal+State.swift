@@ -20,6 +20,8 @@ extension RecordJournal {
     var unwrittenLimit = RecordJournal.limit
     /// Whether more than that is not written: then all has to be.
     var lacksChanges = false
+    /// What the journal before could not write, until the storage was read.
+    var remains: RecordRemains?
     /// Whether the storage does not say that the server has refused the account, since it has failed to.
     var lacksRefusal = false
     /// Entries that the storage has failed to write, and may have nevertheless.

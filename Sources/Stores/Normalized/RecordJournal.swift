@@ -35,15 +35,9 @@ final class RecordJournal: Sendable {
   /// Begins to use a storage, and reads nothing of it.
   init(_ storage: some RecordStorage, of records: Locked<NormalizedRecords>, _ configuration: NormalizedConfiguration) {
     (self.storage, self.records, self.configuration) = (storage, records, configuration)
-    let remains = RecordRemains.take(of: storage.identity)
-    state.withLock { state in
-      (state.unwritten, state.mustRemove) = (remains.changes ?? [], remains.changes == nil)
-      state.lacksRefusal = remains.isRefused
-    }
-    if remains.isRefused {
-      try? setRefused(true)
-      refusal.withLock { $0 = true }
-    }
+    guard let remains = RecordRemains.take(of: storage.identity) else { return }
+    state.withLock { ($0.remains, $0.lacksRefusal) = (remains, remains.isRefused) }
+    if remains.isRefused { refusal.withLock { $0 = true } }
   }
 
   deinit {
@@ -98,24 +92,34 @@ final class RecordJournal: Sendable {
         return [error]
       }
     }
-    if state.withLock({ $0.isUnread || $0.mustRemove || !$0.unwritten.isEmpty }) { retryLater() }
+    if state.withLock({ $0.isUnread || $0.mustRemove || !$0.unwritten.isEmpty || $0.lacksRefusal }) { retryLater() }
     for error in errors { configuration.onStorageError(error) }
   }
 
   private func load(_ tail: RecordTail, _ state: inout State) -> [any Error] {
-    // With what the store before could not write.
+    takeRemains(at: tail, &state)
     var entries = state.mustRemove ? [] : tail.entries.map { $0.bytes[...] }
-    if !entries.isEmpty, !state.unwritten.isEmpty { entries.append(state.unwritten[...]) }
+    if !state.unwritten.isEmpty { entries.append(state.unwritten[...]) }
     let isRead = records.withLockUnchecked { $0.restore(entries) }
     let size = tail.entries.reduce(0) { $0 + $1.bytes.count }
     state.position = tail.last
     (state.size, state.firstSize) = (size, tail.entries.first?.bytes.count ?? 0)
     for entry in tail.entries { state.note(entry) }
-    state.mustReplace = tail.last == nil || !isRead || tail.lostBytes > 0
+    state.mustReplace = tail.last == nil || !isRead || tail.lostBytes > 0 || state.mustRemove
     state.signOut = tail.signOut
     // If nothing is damaged, the types had other keys.
     if tail.lostBytes == 0 { return [] }
     return [NormalizedStorageError.damaged(lostBytes: isRead ? tail.lostBytes : tail.lostBytes + size)]
+  }
+
+  /// Takes what the journal before could not write, unless others have written since.
+  private func takeRemains(at tail: RecordTail, _ state: inout State) {
+    guard let remains = exchange(&state.remains, with: nil), let last = tail.last else { return }
+    if let changes = remains.changes {
+      if last == remains.position { state.unwritten = changes + state.unwritten }
+    } else if remains.position.map({ $0.journal == last.journal }) ?? true {
+      (state.mustRemove, state.mustReplace) = (true, true)
+    }
   }
 
   // MARK: What others add
@@ -150,6 +154,7 @@ final class RecordJournal: Sendable {
   /// Writes what could not be written before, and takes what others have added.
   private func catchUp() throws {
     if state.withLock({ $0.failures > 0 }) { try write() }
+    if state.withLock(\.lacksRefusal) { try setRefused(true) }
     try receive(showing: show)
     // What it has instead of what the storage has lost.
     if state.withLock(\.lacksChanges) { try write() }
@@ -210,6 +215,11 @@ final class RecordJournal: Sendable {
   ) -> (NormalizedRecords.Received?, (any Error)?) {
     let damage = tail.lostBytes > 0 ? NormalizedStorageError.damaged(lostBytes: tail.lostBytes) : nil
     let isFirst = exchange(&state.isUnread, with: false)
+    takeRemains(at: tail, &state)
+    if state.mustRemove {
+      state.position = tail.last
+      return (nil, nil)
+    }
     if tail.last == state.position, tail.entries.isEmpty {
       if damage == nil || state.mustReplace { return (nil, nil) }
       state.mustReplace = true
@@ -241,7 +251,9 @@ final class RecordJournal: Sendable {
         return records.receiveOther(entries, now: now)
       }
       for entry in new { state.noteOwn(entry) }
-      return records.receive(entries, areAll: !isNext && replacing == nil, then: state.unwritten[...], now: now)
+      return records.receive(
+        entries, areAll: !isNext && replacing == nil, isWhole: new.contains(where: \.isWhole),
+        then: state.unwritten[...], now: now)
     }
     guard let (received, failure) = result else { return (nil, nil) }
     state.attempts = []
@@ -496,7 +508,7 @@ final class RecordJournal: Sendable {
       state.isSignedOut = true
       state.dropChanges()
       // If this fails, the next one removes everything; nothing that was left to it is of the next session.
-      RecordRemains(changes: nil).keep(for: storage.identity)
+      RecordRemains(position: state.position, changes: nil).keep(for: storage.identity)
       try storage.signOut(leaving: mark(of: .random(in: 1 ... .max)))
       _ = RecordRemains.take(of: storage.identity)
       refusal.withLock { $0 = false }
@@ -515,8 +527,12 @@ final class RecordJournal: Sendable {
     guard exchange(&state.isOpen, with: false) else { return }
     if !state.isSignedOut {
       records.withLockUnchecked { takeChanges(of: &$0, &state) }
-      let changes = state.mustRemove || state.lacksChanges ? nil : state.unwritten
-      RecordRemains(changes: changes, isRefused: state.lacksRefusal).keep(for: storage.identity)
+      // What was left to this one, if it was not read, and what it has not written either.
+      var remains = exchange(&state.remains, with: nil) ?? RecordRemains(position: state.position)
+      let removesAll = state.mustRemove || state.lacksChanges
+      remains.changes = removesAll ? nil : remains.changes.map { $0 + state.unwritten }
+      remains.isRefused = state.lacksRefusal
+      remains.keep(for: storage.identity)
     }
     storage.close()
   }

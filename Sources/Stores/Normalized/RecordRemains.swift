@@ -5,6 +5,9 @@ import SystemBase
 struct RecordRemains: Sendable {
   private static let table = Locked<[ExactText: RecordRemains]>([:])
 
+  /// The last entry that the journal knew. What others have written since is newer.
+  var position: RecordPosition?
+
   /// What has changed, as an entry has it; `nil` if all that the storage has is to be removed.
   var changes: [UInt8]? = []
 
@@ -16,12 +19,18 @@ struct RecordRemains: Sendable {
   /// Keeps them for the next journal, if there are any.
   func keep(for identity: String?) {
     guard let identity, !isEmpty else { return }
-    Self.table.withLock { $0[ExactText(identity)] = self }
+    let key = ExactText(identity)
+    Self.table.withLock { table in
+      // Of another one, that was open at the same time.
+      let known = table[key]
+      table[key] = known?.changes == nil ? known ?? self : self
+      table[key]?.isRefused = isRefused || known?.isRefused == true
+    }
   }
 
   /// Takes what the last journal has left.
-  static func take(of identity: String?) -> RecordRemains {
-    guard let identity else { return RecordRemains() }
-    return table.withLock { $0.removeValue(forKey: ExactText(identity)) } ?? RecordRemains()
+  static func take(of identity: String?) -> RecordRemains? {
+    guard let identity else { return nil }
+    return table.withLock { $0.removeValue(forKey: ExactText(identity)) }
   }
 }
