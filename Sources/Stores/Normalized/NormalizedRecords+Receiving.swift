@@ -18,9 +18,10 @@ extension NormalizedRecords {
   /// below it. Nothing that follows what cannot be read is taken.
   /// - Parameters:
   ///   - areAll: Whether the entries are all that there is, since some are lost that came between.
+  ///   - isWhole: Whether one of them has all that there was, most of it once more.
   ///   - own: What this process writes after it.
   mutating func receive(
-    _ entries: [ArraySlice<UInt8>], areAll: Bool, then own: ArraySlice<UInt8>, now: StoreTime
+    _ entries: [ArraySlice<UInt8>], areAll: Bool, isWhole: Bool, then own: ArraySlice<UInt8>, now: StoreTime
   ) -> (Received, UnreadableRecords?) {
     if areAll, let failure = failure(toRead: entries) { return (Received(), failure) }
     let change = begin()
@@ -34,7 +35,7 @@ extension NormalizedRecords {
     } catch { failure = error }
     do throws(UnreadableRecords) { try cache.receive(own, &known, &receipt) } catch { failure = failure ?? error }
     // What others have only written again is no newer than what was requested since it was written first.
-    if areAll { cache.dropRepetitions(in: level) }
+    if isWhole { cache.dropRepetitions(in: level) }
     received.changes = finish(receipt, by: change, in: level)
     received.refused = notes.refused
     log?.restoreRefusal(of: notes.refused, in: cache)

@@ -130,11 +130,18 @@ import Testing
     #expect(watcher.take().last?.value?.issue?.title == "b")
   }
 
-  @Test func `N16: a response does not count as older than what another process has only written again`() async throws {
-    let first = try process(isDeaf: true)
+  @Test(arguments: [false, true])
+  func `N16: a response does not count as older than what another process has only written again`(keepsUp: Bool)
+    async throws
+  {
+    let (first, other) = (try process(isDeaf: true), try process())
     try await first.request(GetIssue("1"), issue("1", "a"))
-    try await replace(by: process())
     let get = Recorder(first.store.get(GetIssue("1"), .networkOnly))
+    let long = String(repeating: "x", count: 300_000)
+    for number in 0..<5 {
+      try await other.request(GetIssue("2"), issue("2", "\(number)\(long)"))
+      if keepsUp { try first.store.takeOthers() }
+    }
     try first.store.takeOthers()
     first.server.last.data(issue("1", "b"))
     try await get.waitForCompletion()
