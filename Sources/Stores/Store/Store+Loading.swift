@@ -168,9 +168,9 @@ extension StoreState {
       return
     }
     if let cached = entry.cached, !cached.isPartial, !isNews(changed, after: cached) { return }
-    // By versions, not by when it is reported: else what stays would depend on whether this comes before the response.
-    let later = entry.fetches.first { $0.version > changed.version }
-    cache(changed, for: key, requestedAt: later?.id, isForeign: true)
+    // What is hidden keeps no response from being shown to which the server accepts the account again.
+    let accepted = refusedAt.flatMap { refusedAt in entry.fetches.first { $0.id > refusedAt } }
+    cache(changed, for: key, requestedAt: accepted?.id, isForeign: true)
     if changed.isInvalidated {
       let number = nextNumber()
       discard(writes.log(key, at: number) { $0.invalidatedAt = number })

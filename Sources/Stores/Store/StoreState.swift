@@ -180,8 +180,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
 
   /// Replaces the cached value of a key by a new one, or by the old one changed; returns it with its version.
   /// - Parameters:
-  ///   - request: Of a response, the number of its request; of what others have written, that of the first request that
-  ///     is later by its version.
+  ///   - request: Of a response, the number of its request; of what others have written, that of the first request whose
+  ///     response counts as newer.
   ///   - version: Of a response, the version that it got with its request.
   ///   - isPush: Whether the responses to requests in flight will have the change, too.
   ///   - isInOrder: Whether this is the response to a change that waited in order, or that change.

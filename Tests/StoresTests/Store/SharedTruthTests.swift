@@ -1,12 +1,13 @@
 import HTTPClientCore
 import StoreConformance
-import Stores
 import StoresTestSupport
 import Streams
 import StreamsTesting
 import SystemBase
 import TestSupport
 import Testing
+
+@testable import Stores
 
 @Suite("asynchronous sources of truth")
 struct SharedTruthTests {
@@ -296,6 +297,35 @@ struct SharedTruthTests {
     #expect(fresh.elements.value == ["3"])
     try await seen.wait { $0.last == "3" }
     #expect(!seen.value.contains("2"))
+  }
+
+  @Test func `S1: what others write is not shown when a refusal ends, though it is reported during that request`()
+    async throws
+  {
+    let (one, other) = (makeStore(), makeStore())
+    await one.save("1", for: "k")
+    await one.flush()
+    let seen = Monitor([String]())
+    let watching = other.stream("k", .cacheAndNetwork).subscribe(onNext: { snapshot in
+      seen.update { $0.append(snapshot.value ?? "-") }
+    })
+    defer { watching.dispose() }
+    try await network.wait(forCount: 1)
+    network[0].fail(RequestError(.httpStatus, "", status: 401))
+    try await seen.wait { $0.last == "-" }
+    shared.readGate.hold()
+    await one.save("2", for: "k")
+    try await shared.readGate.held.wait { $0 == 1 }
+    let fresh = Recorder(other.fresh("k"))
+    try await network.wait(forCount: 2)
+    shared.readGate.release()
+    try await eventually { other.state.withLock { $0.entries["k"]?.cached?.value == "2" } }
+    network[1].answer("3")
+    try await fresh.waitForCompletion()
+    try await seen.wait { $0.last == "3" }
+    #expect(!seen.value.contains("2"))
+    await other.flush()
+    #expect(shared.value("k")?.value == "3")
   }
 
   @Test func `a response that a write elsewhere has overtaken does not replace it`() async throws {

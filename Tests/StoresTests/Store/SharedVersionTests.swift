@@ -78,28 +78,6 @@ import Testing
     bag.dispose()
   }
 
-  @Test func `F1: a response replaces what was written before its request, though that is reported after it has begun`()
-    async throws
-  {
-    let (one, other) = (makeStore(), makeStore())
-    await one.save("1", for: "k")
-    let (seen, bag) = watch(other, "k")
-    try await seen.wait { $0.last?.hasPrefix("1 ") == true }
-    shared.readGate.hold()
-    await one.save("2", for: "k")
-    try await shared.readGate.held.wait { $0 == 1 }
-    let read = Recorder(other.get("k", .networkOnly))
-    try await network.wait(forCount: 1)
-    shared.readGate.release()
-    try await seen.wait { $0.last?.hasPrefix("2 ") == true }
-    network[0].answer("3")
-    try await read.waitForCompletion()
-    try await seen.wait { $0.last?.hasPrefix("3 ") == true }
-    await other.flush()
-    #expect(shared.value("k")?.value == "3")
-    bag.dispose()
-  }
-
   @Test func `F1: what was removed elsewhere during the first load is not shown for good`() async throws {
     let (one, other) = (makeStore(), makeStore())
     await one.save("old", for: "k")
