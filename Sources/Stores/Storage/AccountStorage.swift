@@ -55,8 +55,9 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     var refusal: Job?
     /// The jobs that are not done.
     var count = 0
-    /// Whether the last removal of everything failed.
+    /// Whether the last removal of everything failed, and why, if it was that of a sign-out.
     var hasRemains = false
+    var signOutFailure: (any Error)?
     var suspicions = Suspicions<Key>()
     var isRefused = false
     /// Whether the source of truth keeps that, too.
@@ -90,8 +91,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   private static var backoff: Backoff { Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0) }
 
   private let identity: StorageIdentity?
-  /// That of the session before, whose sign-out may not have ended.
-  private weak let predecessor: AccountStorage?
+  /// That of the session before, until its sign-out has ended.
+  private let predecessor: Locked<AccountStorage?>
   private let queue = DispatchQueue(label: "store.storage", qos: .utility)
   private let state = Locked(State())
   /// Held while the source of truth is written to, and while nothing else is called.
@@ -112,7 +113,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   }
 
   private init(_ identity: StorageIdentity?, after predecessor: AccountStorage? = nil) {
-    (self.identity, self.predecessor) = (identity, predecessor)
+    (self.identity, self.predecessor) = (identity, Locked(predecessor))
   }
 
   deinit { identity?.forget() }
@@ -174,12 +175,17 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     if !actions.isEmpty { EffectRunner().run(actions) }
   }
 
-  /// Whether the sign-out of the session before has not ended.
-  private var isBeingEmptied: Bool { predecessor?.removal != nil }
+  /// The storage of the session before, if not all that it has left is removed.
+  private var emptying: AccountStorage? {
+    guard let before = predecessor.withLock({ $0 }) else { return nil }
+    if before.state.withLock({ $0.removal != nil || $0.hasRemains }) { return before }
+    predecessor.withLock { $0 = nil }
+    return nil
+  }
 
   /// What a read returns because of work that is not done yet, or has failed; `nil` if the source has to be asked.
   func pending(_ key: Key) -> StorageQueue<Key, Value>.Reading? {
-    let isEmptied = isBeingEmptied
+    let isEmptied = emptying != nil
     return state.withLock { state -> StorageQueue<Key, Value>.Reading? in
       if let newest = state.newest[key] {
         switch newest.work {
@@ -210,7 +216,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
   /// The keys that the source of truth will have once all work is done, of those that it has now.
   func keys(of present: some Sequence<Key>) -> Set<Key> {
-    let isBeingEmptied = isBeingEmptied
+    let isBeingEmptied = emptying != nil
     let (newest, isEmptied) = state.withLock { state in
       (state.newest.mapValues(\.work), isBeingEmptied || state.removal != nil || state.isSignedOut)
     }
@@ -255,8 +261,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   /// Carries out all work that was enqueued before, on this thread unless another one does, which is waited for; and
   /// then what has failed before, if the source works again.
   func performAll(isRetry: Bool = false) {
-    // A sign-out removes nothing of the next session.
-    if isBeingEmptied { predecessor?.performAll() }
+    // A sign-out comes before what the next session writes.
+    emptying?.performAll(isRetry: true)
     turn.withLock { _ in
       let isDone = performTaken()
       if isDone || isRetry { for job in outstanding() { perform(job) } }
@@ -289,6 +295,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     do {
       // It has waited for the lock as long as the one that failed.
       if let failure = state.withLock({ $0.lockFailure }), failure.at > job.enqueuedAt { throw failure.error }
+      // As long as the sign-out before it fails, it would remove this later.
+      if !job.work.isOfAll, let failure = emptying?.state.withLock({ $0.signOutFailure }) { throw failure }
       try job.source.perform(job.work)
     } catch {
       job.error = error
@@ -405,6 +413,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       case .removeAll, .signOut:
         if state.removal === job { state.removal = nil }
         state.hasRemains = error != nil
+        state.signOutFailure = job.work.isSignOut ? error : nil
         // What is left is what was to be removed.
         if error == nil { state.suspicions = Suspicions() } else { state.suspicions.insertAll(.removed) }
       }

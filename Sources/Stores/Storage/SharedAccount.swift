@@ -23,6 +23,8 @@ final class SharedAccount: Sendable {
   private struct State {
     var isRefused = false
     var isSignedOut = false
+    /// Whether the account's next session has begun.
+    var hasSuccessor = false
     var onSignOut: [ObjectIdentifier: @Sendable () -> Ended] = [:]
     /// Keeps this object while it has to remember something.
     var remembered: SharedAccount?
@@ -40,7 +42,11 @@ final class SharedAccount: Sendable {
       let known = identity.storage(insteadOf: ended) { SharedAccount(identity) } as? SharedAccount
       guard let known else { return SharedAccount(nil) }
       // After a sign-out, this is another session.
-      if !known.state.withLock({ $0.isSignedOut }) { return known }
+      let isOver = known.state.withLock { state in
+        state.hasSuccessor = state.isSignedOut
+        return state.isSignedOut
+      }
+      if !isOver { return known }
       ended = known
     }
   }
@@ -48,6 +54,9 @@ final class SharedAccount: Sendable {
   private init(_ identity: StorageIdentity?) { self.identity = identity }
 
   deinit { identity?.forget() }
+
+  /// Whether it was signed out, and its next session has begun.
+  var hasSuccessor: Bool { state.withLock { $0.hasSuccessor } }
 
   /// Whether the server has refused the account.
   var isRefused: Bool { state.withLock { $0.isRefused } }

@@ -96,6 +96,32 @@ import Testing
     #expect(source.memory.read("l")?.value == "new")
   }
 
+  @Test func `S1: a store shows nothing of a session whose sign-out has failed, and that removes none of its writes`()
+    async throws
+  {
+    let source = SlowlyEmptied()
+    func store() -> Store<String, String> { Store(.ofPartial(server.fetch), storage: .source(source)) }
+    let first = store()
+    await first.save("secret", for: "k")
+    source.fails.update { $0 = true }
+    await #expect(throws: Failure.self) { try await first.signOut() }
+    let next = store()
+    await #expect(throws: StoreError.notCached) { try await next.get("k", .cacheOnly).value }
+    await next.save("new", for: "l")
+    #expect(next.peek("l")?.value == "new")
+    source.fails.update { $0 = false }
+    source.gate.signal()
+    // The sign-out is tried again after a pause.
+    try await eventually {
+      await next.save("newer", for: "l")
+      return source.memory.read("l")?.value == "newer"
+    }
+    #expect(source.memory.read("k") == nil)
+    await next.flush()
+    #expect(source.memory.read("l")?.value == "newer")
+    withExtendedLifetime(first) {}
+  }
+
   @Test func `the next store of a folder finds what the one before has not written yet`() async throws {
     var first: Store<String, String>? = try store(writing: .behind)
     let next = try store()
@@ -383,6 +409,7 @@ private final class SlowlyEmptied: SourceOfTruth {
   let memory = MemoryTruth<String, String>()
   let isBeingEmptied = Latch()
   let gate = DispatchSemaphore(value: 0)
+  let fails = Mutable(false)
   let identity: String? = UUID().uuidString
 
   var waitsForOtherProcesses: Bool { true }
@@ -391,7 +418,8 @@ private final class SlowlyEmptied: SourceOfTruth {
   func write(_ stored: StoredValue<String>, for key: String) { memory.write(stored, for: key) }
   func remove(_ key: String) { memory.remove(key) }
   func keys() -> [String] { memory.keys() }
-  func removeAll() {
+  func removeAll() throws {
+    if fails.value { throw Failure() }
     isBeingEmptied.open()
     gate.wait()
     memory.removeAll()
