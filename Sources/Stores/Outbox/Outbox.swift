@@ -153,7 +153,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     self.send = send
     place?.own(self)
     // What earlier processes have left is sent by itself, too.
-    if try refresh() { setTimer(after: Self.firstDelay) }
+    if try refresh() || hasFinished { setTimer(after: Self.firstDelay) }
   }
 
   deinit {
