@@ -404,11 +404,13 @@ extension CacheMiddleware {
   /// Removes all responses of an owner that a closure has named, see ``RequestOwners/named(_:)``.
   public func signOut(owner: String) throws {
     let removals = storage.removals
-    removals.add(account: owner)
-    // Once more at the end: requests that were looked up meanwhile may have found what was not removed yet.
     defer { removals.add(account: owner) }
-    removals.waitForReplacements(of: owner)
-    try storage.removeAll(of: owner)
+    // Twice: a request that was looked up meanwhile may have found what was not removed yet, and its 304 have stored it again.
+    for _ in 0..<2 {
+      removals.add(account: owner)
+      removals.waitForReplacements(of: owner)
+      try storage.removeAll(of: owner)
+    }
   }
 }
 
