@@ -53,7 +53,8 @@ extension TestScheduler {
   /// subscriptions last until they are disposed.
   public func hot<Element: Sendable>(_ marbles: Marbles<Element>) -> Recording<Element> {
     let subject = PublishSubject<Element>()
-    keep(subject)
+    // Else its end is the last of its events.
+    if marbles.events.allSatisfy({ if case .next = $0.event { true } else { false } }) { keep(subject) }
     let observer = subject.asObserver()
     for recorded in marbles.events { _ = schedule(after: recorded.time) { observer.on(recorded.event) } }
     return Recording(subject.asObservable(), scheduler: self)

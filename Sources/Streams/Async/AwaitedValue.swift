@@ -3,8 +3,8 @@ extension Observable {
   ///
   /// Cancelling the task disposes the stream. A source that has no thread of its own runs on this task.
   ///
-  /// A subject that goes away without an end throws `CancellationError`, too. Nothing tells that the closure of
-  /// ``create(_:)`` has dropped its observer: the task then waits until it is cancelled.
+  /// If the source will send nothing more, and does not say so, such as a subject that nobody else has any more, the task
+  /// waits until it is cancelled.
   /// - Throws: the stream's error, ``StreamError/noElements`` if it completes without one, or `CancellationError`.
   @inlinable
   public var value: Element {
@@ -78,6 +78,7 @@ extension Observable {
     _ sequence: Elements
   ) -> Observable<Element> where Elements.Element == Element {
     task(nil) { observer in
+      if Task.isCancelled { return }
       for try await element in sequence {
         observer.onNext(element)
         // Not every sequence looks whether its task is cancelled.

@@ -41,7 +41,8 @@ final class Share<Element: Sendable>: Sendable {
       connection.count += 1
       return (connection, open == nil)
     }
-    sink.lifetime.add(ClosureNode { self.leave(connection) })
+    // Keeps not the source: a subject that only its own subscriptions keep is gone.
+    sink.lifetime.add(ClosureNode { [current] in Self.leave(connection, current) })
     connection.hub.subscribe(sink)
     if isFirst {
       // Where the source is gone without an end, the subscriptions are disposed.
@@ -50,7 +51,7 @@ final class Share<Element: Sendable>: Sendable {
     }
   }
 
-  private func leave(_ connection: Connection) {
+  private static func leave(_ connection: Connection, _ current: Locked<Connection?>) {
     let isLast = current.withLock { current in
       connection.count -= 1
       if connection.count == 0 && current === connection { current = nil }

@@ -23,6 +23,7 @@ enum AsyncSequenceArticle {
     let stream = Observable<Line>.create { observer in
       let task = Task {
         do {
+          if Task.isCancelled { return }
           for try await line in lines {
             observer.onNext(line)
             if Task.isCancelled { return }

@@ -58,6 +58,16 @@ import Testing
     #expect(shared.recorded() == ["7", "|", "."])
   }
 
+  @Test func `32: subscriptions do not keep the source`() {
+    let probe = Probe<Int>()
+    do {
+      let subject = PublishSubject<Int>()
+      _ = subject.asObservable().share().subscribe(probe)
+      subject.onNext(1)
+    }
+    #expect(probe.log == ["1", "."])
+  }
+
   @Test func `32: a subscriber that has found a connection whose source goes away then is disposed`() {
     let hub = Hub<Int>(capacity: 1)
     hub.next(1)
