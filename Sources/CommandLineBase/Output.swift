@@ -13,6 +13,8 @@ package struct Output: Sendable {
   package static func prepare() {
     // If the reader is gone, a write fails with EPIPE instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
+    // And with EFBIG, if the file may not be as long.
+    signal(SIGXFSZ, SIG_IGN)
     // If a standard stream is closed, the next file opened would take its number, and results could go into a socket.
     // So open the null device there, in the opposite direction, so that writing still fails.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {

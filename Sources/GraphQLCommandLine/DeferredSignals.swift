@@ -12,18 +12,24 @@ package enum DeferredSignals {
     // Before a handler reads it, which must not be the first to do so.
     held.store(0, ordering: .relaxed)
     // A mask would keep them from this thread alone, and the system would choose another one.
-    let numbers = [SIGINT, SIGTERM, SIGHUP].filter { number in
+    let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { number in
       // A process starts with either the default, which is returned as `nil`, or ignoring.
       let wasIgnored = signal(number, { DeferredSignals.held.store($0, ordering: .relaxed) }) != nil
       if wasIgnored { signal(number, SIG_IGN) }
       return !wasIgnored
     }
-    defer {
-      for number in numbers { signal(number, SIG_DFL) }
+    func stopHolding() { for number in numbers { signal(number, SIG_DFL) } }
+    do throws(E) {
+      let result = try body()
+      stopHolding()
       let number = held.load(ordering: .relaxed)
       if number != 0 { end(by: number) }
+      return result
+    } catch {
+      // The process ends in any case, and says first what has become of its files.
+      stopHolding()
+      throw error
     }
-    return try body()
   }
 
   private static func end(by number: Int32) {

@@ -204,7 +204,10 @@ extension GenerateCommand.Options {
 extension String {
   /// An endpoint as messages show it: without what may be a secret.
   package var endpointShownSafely: String {
-    guard var components = URLComponents(string: self) else { return "an endpoint that is no URL" }
+    guard var components = URLComponents(string: self), components.host?.isEmpty == false else {
+      // In "user:password@host", the user is the scheme.
+      return "an endpoint that is no URL"
+    }
     (components.user, components.password, components.query, components.fragment) = (nil, nil, nil, nil)
     return components.string ?? "an endpoint that is no URL"
   }

@@ -34,7 +34,7 @@ package struct Input {
   package var isSwift: Bool { !isStandardInput && name.hasSuffix(".swift") }
 
   /// The path without links; `nil` for what does not exist, and for standard input.
-  static func resolved(_ path: String) -> String? {
+  package static func resolved(_ path: String) -> String? {
     guard path != "-", let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)

@@ -12,7 +12,11 @@ extension GraphQLCommand {
     let bytes = Array(text.utf8)
     do {
       guard try !Self.replace(path, with: bytes) else { return }
-      try FileDescriptor.open(path, O_WRONLY | O_TRUNC).fill(bytes)
+      let writeInPlace = { try FileDescriptor.open(path, O_WRONLY | O_TRUNC).fill(bytes) }
+      // Of a pipe, nobody may be reading.
+      var status = stat()
+      let isRegular = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+      if isRegular { try DeferredSignals.during(writeInPlace) } else { try writeInPlace() }
     } catch {
       throw Failure(writing: path, error)
     }

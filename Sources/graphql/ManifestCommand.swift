@@ -11,6 +11,13 @@ extension GraphQLCommand {
       throw Failure(exitCode: .usage, message: "--format is apollo or relay; see graphql --help")
     }
     let inputs = try console.inputs(arguments.files, endings: Documents.endings)
+    if let output = arguments.output, let path = Input.resolved(output),
+      inputs.contains(where: { Input.resolved($0.name) == path })
+    {
+      throw Failure(
+        exitCode: .cannotWrite,
+        message: "\(output): it is one of the files that are read, so that it is not overwritten")
+    }
     var findings = inputs.filter(\.isSwift).flatMap(Self.unknownDocuments)
     let hint = findings.isEmpty ? "" : "; sessions have theirs from GraphQLManifest, in a test"
     let documents = Documents(inputs.filter { !$0.isSwift }, isSeparate: arguments.flags.contains(.separately))

@@ -75,6 +75,18 @@ import Testing
     #expect(try await !folder.run(["generate", "--config", config]).errors.contains("canary"))
   }
 
+  @Test func `S3: a secret of an endpoint without a scheme is in no message`() async throws {
+    let endpoint = "user:canary@a.example/graphql"
+    let config = try config(endpoint)
+    let refused = try await folder.run(["--config", config], command: "graphql-generate")
+    #expect(refused.code == 64)
+    #expect(!refused.errors.contains("canary"))
+    #expect(try await !folder.run(["generate", "--config", config]).errors.contains("canary"))
+    let download = try await folder.run(["schema", "download", "--endpoint", endpoint, "--output", "-"])
+    #expect(download.code == 64)
+    #expect(!download.errors.contains("canary"))
+  }
+
   @Test func `S3: a secret that the server sends back is in no message`() async throws {
     let body = #"{"errors": [{"message": "not allowed: Bearer canary-1234, key canary-5678"}]}"#
     let server = try ScriptedServer(.answering { _ in RawResponse(body: body) })

@@ -39,6 +39,18 @@ import Testing
     #expect(try await folder.run(["manifest", "--format", "odd", one]).code == 64)
   }
 
+  @Test func `a manifest overwrites none of the files that it is made of`() async throws {
+    let file = try folder.file("app/1.graphql", "query a { b }")
+    try FileManager.default.createSymbolicLink(
+      at: folder.url.appending(path: "link"), withDestinationURL: URL(fileURLWithPath: file))
+    for output in [file, folder.url.appending(path: "link").path] {
+      let result = try await folder.run(["manifest", "--output", output, try folder.file("app")])
+      #expect(result.code == 73)
+      #expect(result.errors.contains("\(output): it is one of the files that are read"))
+      #expect(try folder.text("app/1.graphql") == "query a { b }")
+    }
+  }
+
   @Test func `of two fragments of one name in a file the last is in the manifest`() async throws {
     let file = try folder.file("1.graphql", "query a { ...f } fragment f on A { b } fragment f on A { c }")
     let manifest = try GraphQLManifest(json: Data(try await folder.run(["manifest", file]).output.utf8))

@@ -101,6 +101,11 @@ import Testing
     #expect(raw.contains("      query A { # \\\\#u{1}\n"))
   }
 
+  @Test func `what a document says cannot make code look like other code`() throws {
+    let text = try Sample.text("query A { # \u{202E}\u{2066}\u{9B}é\n users { id } }")
+    #expect(text.contains(#"query A { # \u{202e}\u{2066}\u{9b}é"#))
+  }
+
   @Test func `what a schema says can neither control a terminal nor make code look like other code`() throws {
     let evil = "a\u{1B}[31m\u{7}b\u{202E}c\u{2066}d\u{9B}e\u{0}\tf"
     let schema = #"type Query { "\#(evil)" a: Int @deprecated(reason: "\#(evil)") "x\u{7F}" b: Int }"#

@@ -131,11 +131,10 @@ struct SwiftWriter {
 
   /// A line of a literal. Of the control characters, the compiler takes only a tab as it is.
   private static func line(_ text: String, escapedBy escape: String) -> String {
-    func isEscaped(_ byte: UInt8) -> Bool { byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F }
-    guard text.utf8.contains(where: isEscaped) else { return text }
+    guard text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
-      if scalar.isASCII, isEscaped(UInt8(scalar.value)) {
+      if scalar.isHiddenInSource, scalar != "\t" {
         result += escape + "u{\(String(scalar.value, radix: 16))}"
       } else {
         result.unicodeScalars.append(scalar)

@@ -247,7 +247,10 @@ extension URL {
     components.queryItems = components.queryItems?.map { item in
       item.value == nil ? URLQueryItem(name: "…", value: nil) : URLQueryItem(name: item.name, value: "…")
     }
-    return (components.string?.percentDecoded ?? components.string ?? "<unreadable URL>").sanitized(upTo: 512)
+    var text = components.string?.percentDecoded ?? components.string ?? "<unreadable URL>"
+    // Without "//", the user is taken for the scheme, and the password for a part of the path.
+    if components.host == nil, let end = text.utf8.lastIndex(of: UInt8(ascii: "@")) { text = "…" + text[end...] }
+    return text.sanitized(upTo: 512)
   }
 }
 
