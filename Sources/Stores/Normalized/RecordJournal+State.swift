@@ -79,6 +79,8 @@ extension RecordJournal {
     /// How many of the bytes that are not written it has.
     let count: Int
     let isAll: Bool
+
+    func isOf(_ entry: RecordEntry?) -> Bool { entry?.position == position && entry?.bytes.hashValue == hash }
   }
 
   /// What becomes of what the storage reports.

@@ -71,6 +71,15 @@ final class RecordJournal: Sendable {
     }
   }
 
+  /// Keeps a refusal that the storage has failed to keep.
+  private func keepRefusal() throws {
+    try state.withLockUnchecked { state in
+      guard state.isInUse, state.lacksRefusal else { return }
+      try storage.setRefused(true)
+      state.lacksRefusal = false
+    }
+  }
+
   // MARK: Reading
 
   /// The records, with what was there.
@@ -115,9 +124,12 @@ final class RecordJournal: Sendable {
   /// Takes what the journal before could not write, unless others have written since.
   private func takeRemains(at tail: RecordTail, _ state: inout State) {
     guard let remains = exchange(&state.remains, with: nil), let last = tail.last else { return }
+    let isSameJournal = remains.position.map { $0.journal == last.journal } ?? true
     if let changes = remains.changes {
-      if last == remains.position { state.unwritten = changes + state.unwritten }
-    } else if remains.position.map({ $0.journal == last.journal }) ?? true {
+      if last == remains.position || remains.attempts.contains(where: { $0.isOf(tail.entries.last) }) {
+        state.unwritten = changes + state.unwritten
+      }
+    } else if remains.signOut.map({ $0 == tail.signOut }) ?? isSameJournal {
       (state.mustRemove, state.mustReplace) = (true, true)
     }
   }
@@ -154,8 +166,8 @@ final class RecordJournal: Sendable {
   /// Writes what could not be written before, and takes what others have added.
   private func catchUp() throws {
     if state.withLock({ $0.failures > 0 }) { try write() }
-    if state.withLock(\.lacksRefusal) { try setRefused(true) }
     try receive(showing: show)
+    try keepRefusal()
     // What it has instead of what the storage has lost.
     if state.withLock(\.lacksChanges) { try write() }
     state.withLock { $0.failures = 0 }
@@ -217,7 +229,7 @@ final class RecordJournal: Sendable {
     let isFirst = exchange(&state.isUnread, with: false)
     takeRemains(at: tail, &state)
     if state.mustRemove {
-      state.position = tail.last
+      (state.position, state.signOut) = (tail.last, tail.signOut)
       return (nil, nil)
     }
     if tail.last == state.position, tail.entries.isEmpty {
@@ -508,7 +520,8 @@ final class RecordJournal: Sendable {
       state.isSignedOut = true
       state.dropChanges()
       // If this fails, the next one removes everything; nothing that was left to it is of the next session.
-      RecordRemains(position: state.position, changes: nil).keep(for: storage.identity)
+      let isKnown = isLoaded.load(ordering: .acquiring) && !state.isUnread
+      RecordRemains(changes: nil, signOut: isKnown ? state.signOut : nil).keep(for: storage.identity)
       try storage.signOut(leaving: mark(of: .random(in: 1 ... .max)))
       _ = RecordRemains.take(of: storage.identity)
       refusal.withLock { $0 = false }
@@ -529,7 +542,8 @@ final class RecordJournal: Sendable {
       records.withLockUnchecked { takeChanges(of: &$0, &state) }
       // What was left to this one, if it was not read, and what it has not written either.
       var remains = exchange(&state.remains, with: nil) ?? RecordRemains(position: state.position)
-      let removesAll = state.mustRemove || state.lacksChanges
+      remains.attempts += state.attempts
+      let removesAll = state.mustRemove || state.lacksChanges || state.isUnread && !state.unwritten.isEmpty
       remains.changes = removesAll ? nil : remains.changes.map { $0 + state.unwritten }
       remains.isRefused = state.lacksRefusal
       remains.keep(for: storage.identity)

@@ -11,6 +11,12 @@ struct RecordRemains: Sendable {
   /// What has changed, as an entry has it; `nil` if all that the storage has is to be removed.
   var changes: [UInt8]? = []
 
+  /// Entries with changes that the storage has failed to write, and may have nevertheless.
+  var attempts: [RecordJournal.Attempt] = []
+
+  /// The number of the latest sign-out before the one that all is to be removed for; `nil` if it is for none.
+  var signOut: UInt64?
+
   /// Whether the storage does not say that the server has refused the account.
   var isRefused = false
 
@@ -23,7 +29,7 @@ struct RecordRemains: Sendable {
     Self.table.withLock { table in
       // Of another one, that was open at the same time.
       let known = table[key]
-      table[key] = known?.changes == nil ? known ?? self : self
+      table[key] = known?.changes == nil && signOut == nil ? known ?? self : self
       table[key]?.isRefused = isRefused || known?.isRefused == true
     }
   }

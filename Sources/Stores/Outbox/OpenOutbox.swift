@@ -72,8 +72,6 @@ struct FinishedEntries: Sendable {
       if table[path]?.isEmpty == true { table[path] = nil }
     }
   }
-
-  func removeAll(of path: String) { table.withLock { $0[ExactText(path)] = nil } }
 }
 
 let finishedEntries = FinishedEntries()

@@ -55,7 +55,6 @@ extension Outbox {
 
   private func removeAll() throws {
     try folder.signOut()
-    finishedEntries.removeAll(of: folder.identity)
     state.withLock { $0.hasRemains = false }
   }
 

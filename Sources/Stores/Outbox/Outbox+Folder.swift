@@ -19,10 +19,12 @@ extension Outbox {
   /// Tries once more to remove what is finished: the next process would send it again.
   func removeFinished() {
     for name in finishedEntries.all(of: folder.identity) {
-      var failure: (any Error)?
-      do { try folder.remove(name) } catch { failure = error }
-      // Else it is gone, with the folder perhaps, or with a sign-out.
-      if let failure = failure as? FileError, !failure.isNotFound { continue }
+      do {
+        try folder.remove(name)
+      } catch {
+        // Else it has gone with the folder.
+        guard let error = error as? FileError, error.isNotFound else { continue }
+      }
       finishedEntries.remove(name, of: folder.identity)
     }
   }

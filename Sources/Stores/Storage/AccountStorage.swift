@@ -91,7 +91,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   private static var backoff: Backoff { Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0) }
 
   private let identity: StorageIdentity?
-  /// That of the session before, until its sign-out has ended.
+  /// That of the session before, if it was known when this was made, until its sign-out has ended.
   private let predecessor: Locked<AccountStorage?>
   private let queue = DispatchQueue(label: "store.storage", qos: .utility)
   private let state = Locked(State())

@@ -64,10 +64,10 @@ extension SharedQueue {
     return next
   }
 
-  func run(removal version: EntryVersion) async {
+  func run(removal version: EntryVersion, isRetry: Bool) async {
     var failure: (any Error)?
     do {
-      if account.hasSuccessor {
+      if account.hasSuccessor || isRetry && account.isSignedOut {
         try await removeEach(version)
       } else {
         try await limitedRemoval(version) { [truth] in try await truth.removeAll(version: version) }

@@ -277,14 +277,16 @@ extension SharedQueue {
   /// Begins the removal of everything, unless something is running, after which it begins by itself.
   func beginRemoval() {
     busyAction.withLock { $0 }?()
-    let version = state.withLock { state -> EntryVersion? in
+    let begun = state.withLock { state -> Removal? in
       guard state.runningCount == 0, let removal = state.removal, !removal.isRunning else { return nil }
       state.removal?.isRunning = true
       state.removal?.isOverdue = false
-      return removal.version
+      return removal
     }
-    if let version {
-      Task { await self.run(removal: version) }
+    if let begun {
+      Task { [version = begun.version, isRetry = begun.isOutstanding] in
+        await self.run(removal: version, isRetry: isRetry)
+      }
     } else {
       limitWait(for: nil)
     }

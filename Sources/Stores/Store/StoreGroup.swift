@@ -65,7 +65,9 @@ extension Store: AccountMember {
 
 extension Outbox: AccountMember {
   /// Whether something waits, which it sends by itself.
-  public var isBusy: Bool { hasFinished || state.withLock { $0.known.waitingCount > 0 || !$0.waiters.isEmpty } }
+  public var isBusy: Bool {
+    !isOver && hasFinished || state.withLock { $0.known.waitingCount > 0 || !$0.waiters.isEmpty }
+  }
 }
 
 /// One object for each account, such as a ``Store``: see ``StoreGroup`` and ``OutboxGroup``.

@@ -374,6 +374,39 @@ import Testing
     #expect(!next.isBusy)
   }
 
+  @Test func `R1: a second sign-out of an earlier session does not let what a later one has finished be sent again`()
+    async throws
+  {
+    let earlier = try folder.outbox(server)
+    try await earlier.signOut()
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    files.keepFiles(endingWith: ".e1")
+    #expect(await outbox.outcome("a") == "did a")
+    try await earlier.signOut()
+    await earlier.close()
+    await outbox.close()
+    let next = try folder.outbox(server)
+    await next.flush()
+    #expect(server.received == ["a"])
+    #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
+  }
+
+  @Test func `the next outbox of a folder removes by itself what the one before has finished`() async throws {
+    let (files, time) = (FaultyFileSystem(), TestScheduler())
+    let outbox = try folder.outbox(server, fileSystem: files)
+    files.keepFiles(endingWith: ".e1")
+    #expect(await outbox.outcome("a") == "did a")
+    await outbox.close()
+    let next = try folder.outbox(server, scheduler: time, fileSystem: files)
+    files.keepFiles(endingWith: nil)
+    time.advance(by: .seconds(5))
+    await next.lastTurn()
+    #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
+    #expect(!next.isBusy)
+    #expect(server.received == ["a"])
+  }
+
   @Test func `what succeeded, and cannot be removed, is removed by itself as soon as it can be`() async throws {
     let (files, time) = (FaultyFileSystem(), TestScheduler())
     let outbox = try folder.outbox(server, scheduler: time, fileSystem: files)
