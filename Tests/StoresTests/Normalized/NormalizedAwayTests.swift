@@ -151,8 +151,8 @@ import Testing
     let files = FaultyFileSystem()
     let world = try NormalizedWorld(in: folder.url, fileSystem: files)
     for id in ["1", "2"] { try await world.request(GetIssue(id), issue(id, "a")) }
-    files.setFull(true)
-    files.keepFiles(endingWith: "/records")
+    // Nothing can be marked as refused, or as to be removed, either.
+    files.fail(call: 0, isLasting: true)
     switch issue1 {
     case "changed": try world.store.update(GetIssue("1")) { $0.issue?.title = "b" }
     case "refused": try await refuse(403, in: world)
@@ -161,8 +161,7 @@ import Testing
     default: await #expect(throws: FileError.self) { try await world.store.signOut() }
     }
     await world.store.close()
-    files.setFull(false)
-    files.keepFiles(endingWith: nil)
+    files.fail(call: nil)
     // One that reads nothing leaves it to the next.
     await (try NormalizedWorld(in: folder.url)).store.close()
     for number in 0..<3 {

@@ -275,18 +275,23 @@ struct SharedTruthTests {
     try await states.wait { $0 == "old memory ~" }
   }
 
-  @Test func `what others write does not show what a refusal has hidden`() async throws {
-    let (one, other) = (makeStore(), makeStore())
-    await one.save("1", for: "k")
-    await one.flush()
+  /// Lets the server refuse the account to a store; returns what its watcher sees.
+  private func refuse(_ store: Store<String, String>) async throws -> (Monitor<[String]>, any Disposable) {
     let seen = Monitor([String]())
-    let watching = other.stream("k", .cacheAndNetwork).subscribe(onNext: { snapshot in
+    let watching = store.stream("k", .cacheAndNetwork).subscribe(onNext: { snapshot in
       seen.update { $0.append(snapshot.value ?? "-") }
     })
-    defer { watching.dispose() }
     try await network.wait(forCount: 1)
     network[0].fail(RequestError(.httpStatus, "", status: 401))
     try await seen.wait { $0.last == "-" }
+    return (seen, watching)
+  }
+
+  @Test func `what others write does not show what a refusal has hidden`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    await one.save("1", for: "k")
+    let (seen, watching) = try await refuse(other)
+    defer { watching.dispose() }
     let before = shared.reads.value
     await one.save("2", for: "k")
     try await shared.reads.wait { $0 > before }
@@ -304,15 +309,8 @@ struct SharedTruthTests {
   {
     let (one, other) = (makeStore(), makeStore())
     await one.save("1", for: "k")
-    await one.flush()
-    let seen = Monitor([String]())
-    let watching = other.stream("k", .cacheAndNetwork).subscribe(onNext: { snapshot in
-      seen.update { $0.append(snapshot.value ?? "-") }
-    })
+    let (seen, watching) = try await refuse(other)
     defer { watching.dispose() }
-    try await network.wait(forCount: 1)
-    network[0].fail(RequestError(.httpStatus, "", status: 401))
-    try await seen.wait { $0.last == "-" }
     shared.readGate.hold()
     await one.save("2", for: "k")
     try await shared.readGate.held.wait { $0 == 1 }
