@@ -3,8 +3,8 @@ extension Observable {
   ///
   /// Cancelling the task disposes the stream. A source that has no thread of its own runs on this task.
   ///
-  /// If the source will send nothing more, and does not say so, such as a subject that nobody else has any more, the task
-  /// waits until it is cancelled.
+  /// If the source will send nothing more, and does not say so, such as a subject that nothing else refers to, the task waits
+  /// until it is cancelled.
   /// - Throws: the stream's error, ``StreamError/noElements`` if it completes without one, or `CancellationError`.
   @inlinable
   public var value: Element {
