@@ -89,7 +89,10 @@ final class RecordJournal: Sendable {
     let errors = state.withLockUnchecked { state -> [any Error] in
       if isLoaded.load(ordering: .acquiring) { return [] }
       defer { isLoaded.store(true, ordering: .releasing) }
-      guard state.isOpen else { return [] }
+      guard state.isOpen else {
+        state.isUnread = true
+        return []
+      }
       // From before the first read on, so that nothing is missed.
       let subscription = storage.changes.subscribe(onNext: { [weak self] in self?.noteOthers() })
       following.withLock { $0 = subscription }
@@ -118,7 +121,8 @@ final class RecordJournal: Sendable {
     return [NormalizedStorageError.damaged(lostBytes: isRead ? tail.lostBytes : tail.lostBytes + size)]
   }
 
-  /// Takes what the journal before could not write, unless others have written since.
+  /// Takes what the journal before could not write, unless others have written since. If that one had not been read, it is not
+  /// known who has: then all is removed, and requested again.
   func takeRemains(at tail: RecordTail, _ state: inout State) {
     guard let remains = exchange(&state.remains, with: nil), let last = tail.last else { return }
     let isSameJournal = remains.position.map { $0.journal == last.journal } ?? true
@@ -356,11 +360,12 @@ final class RecordJournal: Sendable {
   /// Removes everything, and ends the journal, also one that was closed; after an error, another call tries again.
   func signOut() throws {
     try state.withLockUnchecked { state in
-      state.isSignedOut = true
+      // If this fails, the next one removes everything. What is there at another attempt may be of the next session.
+      if !exchange(&state.isSignedOut, with: true) {
+        let isKnown = isLoaded.load(ordering: .acquiring) && !state.isUnread
+        RecordRemains(changes: nil, signOut: isKnown ? state.signOut : nil).keep(for: storage.identity)
+      }
       state.dropChanges()
-      // If this fails, the next one removes everything; nothing that was left to it is of the next session.
-      let isKnown = isLoaded.load(ordering: .acquiring) && !state.isUnread
-      RecordRemains(changes: nil, signOut: isKnown ? state.signOut : nil).keep(for: storage.identity)
       try storage.signOut(leaving: mark(of: .random(in: 1 ... .max)))
       _ = RecordRemains.take(of: storage.identity)
       refusal.withLock { $0 = false }

@@ -58,8 +58,8 @@ public protocol AsyncSourceOfTruth<Key, Value>: Sendable {
 
   /// Removes all values of the partition, whatever their versions are. Values of smaller versions are then refused.
   ///
-  /// A sign-out that has failed is tried again key by key, with ``keys()`` and ``remove(_:version:)``: what the account's next
-  /// session has written stays.
+  /// A sign-out that has failed is tried again key by key, with ``keys()`` and ``remove(_:version:)``, once the account's next
+  /// session has begun in this process, which is known by ``identity``: what that has written stays.
   func removeAll(version: EntryVersion) async throws
 
   /// The keys that have a value, in any order; may include keys whose value cannot be read.

@@ -55,9 +55,6 @@ final class SharedAccount: Sendable {
 
   deinit { identity?.forget() }
 
-  /// Whether it was signed out.
-  var isSignedOut: Bool { state.withLock { $0.isSignedOut } }
-
   /// Whether it was signed out, and its next session has begun.
   var hasSuccessor: Bool { state.withLock { $0.hasSuccessor } }
 

@@ -64,10 +64,10 @@ extension SharedQueue {
     return next
   }
 
-  func run(removal version: EntryVersion, isRetry: Bool) async {
+  func run(removal version: EntryVersion) async {
     var failure: (any Error)?
     do {
-      if account.hasSuccessor || isRetry && account.isSignedOut {
+      if account.hasSuccessor {
         try await removeEach(version)
       } else {
         try await limitedRemoval(version) { [truth] in try await truth.removeAll(version: version) }
@@ -116,7 +116,7 @@ extension SharedQueue {
     for flush in flushes { flush.end() }
   }
 
-  /// Removes what is older than a sign-out that has failed, and nothing that the account's next session has written since.
+  /// Removes what is there of before a sign-out, and nothing that the account's next session has written since.
   private func removeEach(_ version: EntryVersion) async throws {
     let keys = Locked<[Key]>([])
     try await limitedRemoval(version) { [truth] in

@@ -277,16 +277,14 @@ extension SharedQueue {
   /// Begins the removal of everything, unless something is running, after which it begins by itself.
   func beginRemoval() {
     busyAction.withLock { $0 }?()
-    let begun = state.withLock { state -> Removal? in
+    let version = state.withLock { state -> EntryVersion? in
       guard state.runningCount == 0, let removal = state.removal, !removal.isRunning else { return nil }
       state.removal?.isRunning = true
       state.removal?.isOverdue = false
-      return removal
+      return removal.version
     }
-    if let begun {
-      Task { [version = begun.version, isRetry = begun.isOutstanding] in
-        await self.run(removal: version, isRetry: isRetry)
-      }
+    if let version {
+      Task { await self.run(removal: version) }
     } else {
       limitWait(for: nil)
     }

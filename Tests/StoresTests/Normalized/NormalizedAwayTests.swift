@@ -177,6 +177,23 @@ import Testing
     }
   }
 
+  @Test func `S1: another attempt at a sign-out that has failed removes nothing of the next session`() async throws {
+    let files = FaultyFileSystem()
+    let world = try NormalizedWorld(in: folder.url, fileSystem: files)
+    try await world.request(GetIssue("1"), issue("1", "a"))
+    files.fail(call: 0, isLasting: true)
+    await #expect(throws: FileError.self) { try await world.store.signOut() }
+    await world.store.close()
+    files.fail(call: nil)
+    let next = try NormalizedWorld(in: folder.url)
+    #expect(next.store.peek(GetIssue("1")) == nil)
+    try await next.request(GetIssue("3"), issue("3", "c"))
+    // The next session has the folder.
+    await #expect(throws: NormalizedStorageError.alreadyOpen) { try await world.store.signOut() }
+    await next.store.close()
+    #expect(try NormalizedWorld(in: folder.url).store.peek(GetIssue("3"))?.value?.issue?.title == "c")
+  }
+
   @Test(arguments: ["changed", "removed"])
   func `D3: what could not be written is not put on top of what another process has written since`(
     issue1: String
