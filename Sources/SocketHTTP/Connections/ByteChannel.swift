@@ -45,6 +45,23 @@ enum ReadOutcome {
   case failed(RequestError)
 }
 
+/// What is read in one turn before others have theirs, if it brings nothing to deliver: heads of interim responses, which
+/// may have thousands of fields, or a few bytes at a time.
+struct ResponseTurn {
+  private static let mostReads = 16
+  private static let mostBytes = 128 << 10
+
+  private var (reads, bytes) = (0, 0)
+
+  var isOver: Bool { reads >= Self.mostReads || bytes >= Self.mostBytes }
+
+  /// Counts a read.
+  mutating func count(_ bytes: Int) {
+    reads += 1
+    self.bytes += bytes
+  }
+}
+
 /// The outcome of a write to a channel.
 enum WriteOutcome {
   case taken(Int)

@@ -59,9 +59,6 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// How many turns of writing follow one another before others have theirs.
   private static let mostTurns = 16
-  /// How many reads follow one another before others have their turn, if they bring too little to deliver, such as heads
-  /// of interim responses.
-  private static let mostReads = 16
   /// How many events of several exchanges follow one another before others have their turn.
   private static let mostEvents = 128
   /// How many exchanges a connection has to carry for further ones to be gathered: with fewer, each is written at once.
@@ -274,12 +271,12 @@ extension Connection {
     // Of several exchanges, one may have more to send now, and the protocol has something to say itself.
     defer { if !isSequential { flush() } }
     wire.withLock { $0?.channel.beginReading(isOver: isOver) }
-    var (reads, events) = (0, 0)
+    var (turn, events) = (ResponseTurn(), 0)
     while !isPaused, socket != nil {
-      guard reads < Self.mostReads, events < Self.mostEvents else { return readSoon(on: loop) }
+      guard !turn.isOver, events < Self.mostEvents else { return readSoon(on: loop) }
       events += 1
       switch wire.withLock({ $0?.read(into: loop.buffer) ?? .blocked }) {
-      case .more: reads += 1
+      case .more(let count): turn.count(count)
       case .blocked: return
       case .failed(let error): return fail(error)
       case .event(.parts(let parts, let exchange)): deliver(parts, to: exchange)
@@ -459,12 +456,12 @@ extension Connection {
         switch channel.read(into: buffer) {
         case .bytes(let count):
           try http.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-          return try http.next(isEmpty: false).map(ReadingOutcome.event) ?? .more
+          return try http.next(isEmpty: false).map(ReadingOutcome.event) ?? .more(count)
         case .blocked:
           return try http.next(isEmpty: true).map(ReadingOutcome.event) ?? .blocked
         case .end(let isAuthentic):
           try http.receiveEnd(isAuthentic: isAuthentic)
-          return .more
+          return .more(0)
         case .failed(let error):
           return http.didFailToRead(error).map(ReadingOutcome.event) ?? .failed(error)
         }
@@ -505,8 +502,8 @@ extension Connection {
   /// The outcome of reading once.
   enum ReadingOutcome: Sendable {
     case event(ConnectionEvent)
-    /// There may be more to read.
-    case more
+    /// There may be more to read than this number of bytes.
+    case more(Int)
     case blocked
     indirect case failed(RequestError)
   }

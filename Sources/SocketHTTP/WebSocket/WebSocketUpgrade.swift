@@ -47,9 +47,6 @@ struct HTTP1WebSocketUpgrade: WebSocketUpgrade {
   private var parser = HTTP1Parser(answering: .upgrade)
   private var refusal: Refusal?
 
-  /// How many reads follow one another before others have their turn.
-  private static let mostReads = 16
-
   /// Takes the handshake, and the head that it begins with.
   init(_ channel: any ByteChannel, _ handshake: Handshake, _ head: [UInt8]) {
     self.channel = channel
@@ -67,9 +64,11 @@ struct HTTP1WebSocketUpgrade: WebSocketUpgrade {
     }
     if case .failed(let error) = channel.flush() { return .failed(error) }
     channel.beginReading(isOver: isOver)
-    for _ in 0..<Self.mostReads {
+    var turn = ResponseTurn()
+    while !turn.isOver {
       switch channel.read(into: buffer) {
       case .bytes(let count):
+        turn.count(count)
         if let outcome = didReceive(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { return outcome }
       case .blocked: return .blocked
       case .end: return .failed(error(unless: .cut("before it answered the upgrade to WebSocket")))
