@@ -86,10 +86,12 @@ public struct RequestOwners: Sendable {
     of tokens: (any TokenProvider)? = nil, fieldNames: [String] = ["Authorization", "Cookie", "X-API-Key"]
   ) -> RequestOwners {
     let identity = tokens?.identity
+    let currentToken = tokens.map { tokens in { @Sendable in tokens.currentToken } }
     return RequestOwners(fieldNames: fieldNames.map { $0.lowercased() }, isNamed: false) { request in
-      var owner = Owner(token: TokenOwner(of: request, by: tokens, identity), isChecked: true)
-      for index in fieldNames.indices {
-        if let value = request.headers[fieldNames[index]] { owner.add(fieldNames[index], value) }
+      var owner = Owner(token: TokenOwner(of: request, by: identity, currentToken), isChecked: true)
+      guard request.headers.contains(anyOf: fieldNames) else { return owner }
+      for name in fieldNames {
+        if let value = request.headers[name] { owner.add(name, value) }
       }
       return owner
     }
@@ -117,14 +119,16 @@ public struct RequestOwners: Sendable {
 
 extension RequestOwners.TokenOwner {
   /// Whom the request is for, since it has entered the middlewares; before that, whom the provider's current token stands
-  /// for.
-  fileprivate init?(of request: HTTPRequest, by tokens: (any TokenProvider)?, _ identity: ObjectIdentifier?) {
-    guard let tokens else { return nil }
+  /// for. `currentToken` is `nil` if there is no provider.
+  fileprivate init?(
+    of request: HTTPRequest, by identity: ObjectIdentifier?, _ currentToken: (@Sendable () -> AccessToken?)?
+  ) {
+    guard let currentToken else { return nil }
     if let account = request.context.entry?.account(of: identity) {
       guard let token = account.token else { return nil }
       self.init(token.account, token.value)
     } else {
-      guard let token = tokens.currentToken else { return nil }
+      guard let token = currentToken() else { return nil }
       self.init(token.account, token.value)
     }
   }

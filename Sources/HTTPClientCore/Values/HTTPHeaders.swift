@@ -39,6 +39,14 @@ public struct HTTPHeaders: Hashable, Sendable {
     firstIndex(of: name, from: 0) != nil
   }
 
+  /// Whether there is a field with one of these names.
+  package func contains(anyOf names: [String]) -> Bool {
+    for index in fields.indices {
+      for other in names.indices where fields[index].hasName(names[other]) { return true }
+    }
+    return false
+  }
+
   /// Whether there is a field whose name begins with this.
   package func contains(namePrefix prefix: String) -> Bool {
     for index in fields.indices where fields[index].hasName(prefix: prefix) { return true }

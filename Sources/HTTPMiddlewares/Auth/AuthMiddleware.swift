@@ -45,7 +45,7 @@ public struct AuthMiddleware: HTTPMiddleware {
     /// `nil` for `Bearer …`.
     private let fieldValue: (@Sendable (AccessToken) -> String)?
     /// The field with the token that was sent last: checking a field of this length takes longer than all else here.
-    private let lastField = Locked<(token: AccessToken, field: HTTPField)?>(nil)
+    private let last = Locked<TokenField?>(nil)
 
     init(
       _ keeper: TokenKeeper, _ challenge: AuthenticationChallenge, _ accounts: AccountSource,
@@ -61,13 +61,20 @@ public struct AuthMiddleware: HTTPMiddleware {
     /// The field that carries a token.
     func field(with token: AccessToken) throws(RequestError) -> HTTPField {
       if let fieldValue { return try HTTPField(name: accounts.fieldName, value: fieldValue(token)) }
-      let last = lastField.withLock { last in
-        last.flatMap { $0.token.value.hasBytes(of: token.value) ? $0.field : nil }
-      }
-      if let last { return last }
+      if let last = last.withLock({ $0 }), last.token.hasBytes(of: token.value) { return last.field }
       let field = try HTTPField(name: accounts.fieldName, value: "Bearer " + token.value)
-      lastField.withLock { $0 = (token, field) }
+      last.withLock { $0 = TokenField(token: token.value, field: field) }
       return field
+    }
+
+    private final class TokenField: Sendable {
+      let token: String
+      let field: HTTPField
+
+      init(token: String, field: HTTPField) {
+        self.token = token
+        self.field = field
+      }
     }
 
     /// The request with the token in it.

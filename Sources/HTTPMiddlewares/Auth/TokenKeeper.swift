@@ -10,11 +10,21 @@ final class TokenKeeper: Sendable {
     let token: AccessToken?
     /// Whether the token must be replaced before it is sent.
     fileprivate(set) var isExpired = false
+    /// The hash of a token that names no account.
+    fileprivate let hash: Int?
     /// How many refreshes for its holder had ended by then.
-    fileprivate let seen: Int
+    fileprivate var seen = 0
+
+    fileprivate init(_ token: AccessToken?, hash: Int?) {
+      self.token = token
+      self.hash = hash
+    }
 
     /// Whose it is, as far as refreshes have told by now.
-    fileprivate var holder: Holder { Holder(of: token) }
+    fileprivate var holder: Holder {
+      if let hash { return .unnamed(TokenLineage.founder(ofHash: hash)) }
+      return token?.account.map { .account($0) } ?? .nobody
+    }
   }
 
   /// The holder of a token: what a refresh brings is only for requests of the same holder.
@@ -22,10 +32,6 @@ final class TokenKeeper: Sendable {
     case nobody
     case account(String)
     case unnamed(TokenLineage.Founder)
-
-    init(of token: AccessToken?) {
-      self = token.map { $0.account.map(Holder.account) ?? .unnamed(TokenLineage.founder(of: $0)) } ?? .nobody
-    }
 
     static func == (one: Holder, other: Holder) -> Bool {
       switch (one, other) {
@@ -97,6 +103,18 @@ final class TokenKeeper: Sendable {
   private let scheduler: any Scheduler
   private let now: @Sendable () -> Date
   private let standings = Locked<[Holder: Standing]>([:])
+  /// The last token without an account, and its hash: most requests are sent with it.
+  private let last = Locked<HashedToken?>(nil)
+
+  private final class HashedToken: Sendable {
+    let value: String
+    let hash: Int
+
+    init(_ value: String) {
+      self.value = value
+      hash = TokenLineage.hash(of: value)
+    }
+  }
 
   init(
     _ provider: any TokenProvider, refreshAhead: Duration, timeout: Duration, scheduler: any Scheduler,
@@ -183,8 +201,17 @@ final class TokenKeeper: Sendable {
   }
 
   private func makeTicket(_ token: AccessToken?) -> Ticket {
-    let holder = Holder(of: token)
-    return Ticket(token: token, seen: standings.withLock { $0[holder]?.refresh.endedCount ?? 0 })
+    var ticket = Ticket(token, hash: token.flatMap { $0.account == nil ? hash(of: $0.value) : nil })
+    let holder = ticket.holder
+    ticket.seen = standings.withLock { $0[holder]?.refresh.endedCount ?? 0 }
+    return ticket
+  }
+
+  private func hash(of value: String) -> Int {
+    if let last = last.withLock({ $0 }), last.value.hasBytes(of: value) { return last.hash }
+    let token = HashedToken(value)
+    last.withLock { $0 = token }
+    return token.hash
   }
 
   /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made; in the
@@ -225,16 +252,16 @@ final class TokenKeeper: Sendable {
     _ outcome: Result<AccessToken, any Error>
   ) {
     let now = scheduler.now
-    if case .success(let token) = outcome { TokenLineage.record(token, replacing: ticket.token) }
-    let life = (try? outcome.get())?.expiresAt?.timeIntervalSince(self.now()) ?? .infinity
+    let new = try? outcome.get()
+    if let new { TokenLineage.record(new, replacing: ticket.token) }
+    let newHolder = makeTicket(new).holder
+    let life = new?.expiresAt?.timeIntervalSince(self.now()) ?? .infinity
     let old = standings.withLock { standings in
       let old = standings
       // Drop accounts that are no longer of use. If one comes back later, its token may be refreshed once more.
       standings = old.filter { $0.key == holder || $0.value.isOfUse(at: now, refreshAhead: refreshAhead) }
       standings[holder]?.refresh.end(outcome, at: now)
-      if case .success(let token) = outcome {
-        standings[Holder(of: token), default: Standing()].known = (token, now, life < 1 ? Self.trust : life, true)
-      }
+      if let new { standings[newHolder, default: Standing()].known = (new, now, life < 1 ? Self.trust : life, true) }
       return old
     }
     // Released here, not under the lock: the errors in it may be of any type, with user code in their deinit.

@@ -25,20 +25,22 @@ enum TokenLineage {
     origins.withValue(of: hash) { $0 = origin }
   }
 
-  private static func hash(of value: String) -> Int {
+  /// The hash of a token, which takes as long as most else that is done for a request.
+  static func hash(of value: String) -> Int {
     var hasher = Hasher()
     value.hashBytes(into: &hasher)
     return hasher.finalize()
   }
 
-  private static func origin(of value: String) -> Origin {
-    let hash = hash(of: value)
+  private static func origin(of value: String) -> Origin { origin(ofHash: hash(of: value)) }
+
+  private static func origin(ofHash hash: Int) -> Origin {
     // Reading keeps nothing: most tokens have replaced none.
-    return (origins.known(hash) ?? nil) ?? Origin(founder: hash)
+    (origins.known(hash) ?? nil) ?? Origin(founder: hash)
   }
 
-  /// Whose a token is that names no account.
-  static func founder(of token: AccessToken) -> Founder { origin(of: token.value).founder }
+  /// Whose a token is that names no account, by its hash.
+  static func founder(ofHash hash: Int) -> Founder { origin(ofHash: hash).founder }
 
   /// Whether a request that entered with one token may be sent with another: that of the same account, or, if one of
   /// them names none, one that a refresh has brought in its place.

@@ -110,13 +110,19 @@ struct CallWindow: Sendable {
 
   private let length: Duration
   private var parts = Array(repeating: Part(), count: 10)
+  /// The tenth that was counted in last, and when it begins: most calls are in it, which then takes no division.
+  private var last = (number: Int64(0), start: Duration.zero)
 
   init(_ window: Duration) {
     length = max(window, .milliseconds(10)) / 10
   }
 
   mutating func count(isFailure: Bool, at now: Duration) {
-    let number = number(of: now)
+    if now < last.start || now >= last.start + length {
+      let number = number(of: now)
+      last = (number, length * number)
+    }
+    let number = last.number
     let index = Int(number % 10)
     if parts[index].number != number { parts[index] = Part(number: number) }
     parts[index].calls += 1

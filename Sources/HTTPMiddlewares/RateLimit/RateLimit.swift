@@ -34,13 +34,14 @@ public struct RateLimit: Hashable, Sendable {
 }
 
 extension RateLimit {
-  /// The prefixes of the names of the fields, the most important first. Every response is searched for them, and read
-  /// only if a name has one.
+  /// The prefixes of the names of the fields, the most important first.
   private static let families = ["RateLimit", "X-RateLimit", "X-Rate-Limit"]
 
   /// What a response says; `nil` if it says nothing. `now` is the wall clock, for resets that are times, in a response
   /// without a `Date`.
   public init?(_ headers: HTTPHeaders, now: @autoclosure () -> Date) {
+    // Every response is searched for them.
+    guard headers.contains(namePrefix: "RateLimit") || headers.contains(namePrefix: "X-Rate") else { return nil }
     self.init()
     for family in Self.families where headers.contains(namePrefix: family) {
       if family == "RateLimit" { readPolicies(headers["RateLimit"] ?? "", headers["RateLimit-Policy"] ?? "") }
