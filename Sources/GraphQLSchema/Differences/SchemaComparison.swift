@@ -194,7 +194,10 @@ extension SchemaComparison {
     compareDeprecation(old.deprecationReason, new.deprecationReason, coordinate)
     if old.type.description != new.type.description {
       let isSafe = Self.isInputSafe(old.type, new.type)
-      add(isSafe ? .safe : .breaking, coordinate, "\(phrase) is \(new.type), and no longer \(old.type)")
+      // What becomes required breaks where it is not given.
+      add(
+        isSafe ? .safe : .breaking, coordinate, "\(phrase) is \(new.type), and no longer \(old.type)",
+        affectedUses: !old.isRequired && new.isRequired ? [owner] : nil)
     }
     let (before, after) = (old.defaultValue?.printed(), new.defaultValue?.printed())
     guard before != after else { return }

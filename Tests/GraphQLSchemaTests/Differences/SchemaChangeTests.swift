@@ -115,4 +115,26 @@ import Testing
     let operations = old.operations(in: try DocumentSyntax(parsing: document), affectedBy: change)
     #expect(operations.compactMap { $0.name?.text } == (isAffected ? ["A"] : []))
   }
+
+  @Test(arguments: [
+    ("f(x: Int): Int", "f(x: Int!): Int", "query A { f }"),
+    ("f(x: Int! = 1): Int", "f(x: Int!): Int", "query A { f }"),
+    ("f(x: I): Int } input I { a: Int", "f(x: I): Int } input I { a: Int!", "query A { f(x: {}) }"),
+    ("f(x: I): Int } input I { a: Int", "f(x: I): Int } input I { a: Int!", "query A($x: I) { f(x: $x) }"),
+    (
+      "f: Int } directive @d(x: Int) on FIELD input I { a: Int",
+      "f: Int } directive @d(x: Int!) on FIELD input I { a: Int", "query A { f @d }"
+    ),
+  ])
+  func `an operation is affected by an argument or input field that becomes required, although it does not give it`(
+    old: String, new: String, document: String
+  ) throws {
+    let schema = try Schema(parsing: "type Query { other: Int \(old) }")
+    let changes = try schema.changes(to: Schema(parsing: "type Query { other: Int \(new) }"))
+    #expect(changes.map(\.impact) == [.breaking])
+    let change = try #require(changes.first)
+    let documents = try [document, "query B { other }"].map { try DocumentSyntax(parsing: $0) }
+    let affected = documents.flatMap { schema.operations(in: $0, affectedBy: change) }
+    #expect(affected.compactMap { $0.name?.text } == ["A"])
+  }
 }
