@@ -10,8 +10,10 @@ struct SchemaBuilder {
   /// The document that is being read; 0 is the prelude.
   private var document = 0
 
-  /// The fields, values, members and interfaces of the type that is being defined.
+  /// The fields or values of the type that is being defined.
   private var typeScope = Scope()
+  /// Its members or interfaces, which may have the names of its fields.
+  private var relatedScope = Scope()
   /// The arguments of the field or directive that is being defined.
   private var argumentScope = Scope()
 
@@ -101,6 +103,7 @@ extension SchemaBuilder {
       let record = tables.types[number]
       let sources = tables.extensions.isEmpty ? [record.source] : [record.source] + (tables.extensions[id] ?? [])
       typeScope.begin()
+      relatedScope.begin()
       let (fields, inputs, values) = (tables.fields.count, tables.inputs.count, tables.values.count)
       var related: [TypeID] = []
       for source in sources {
@@ -226,7 +229,7 @@ extension SchemaBuilder {
     }
     let name = tables[other].name
     let rule = isUnion ? "UnionMembers" : "ImplementedInterfaces"
-    return isNew(name, node, in: \.typeScope, rule, isUnion ? "member" : "interface", of: .type(type)) ? other : nil
+    return isNew(name, node, in: \.relatedScope, rule, isUnion ? "member" : "interface", of: .type(type)) ? other : nil
   }
 }
 

@@ -136,6 +136,19 @@ import Testing
     #expect(schema.type(named: "Query")?.field(named: "a")?.type.description == "Int")
   }
 
+  @Test(arguments: [
+    "type user implements node { id: ID node: node }",
+    "type user { id: ID node: node } extend type user implements node",
+  ])
+  func `a type keeps its field and its interface, although both have one name`(type: String) throws {
+    let schema = try Schema(parsing: "interface node { id: ID } \(type) type Query { user: user }")
+    #expect(schema.problems.isEmpty)
+    let user = try #require(schema.type(named: "user"))
+    #expect(user.fields.map(\.name) == ["id", "node"])
+    #expect(user.interfaces.map(\.name) == ["node"])
+    #expect(schema.type(named: "node")?.possibleTypes.map(\.name) == ["user"])
+  }
+
   @Test func `lists nest fifteen levels deep, and no deeper`() throws {
     func schema(_ depth: Int) throws -> Schema {
       let open = String(repeating: "[", count: depth)
