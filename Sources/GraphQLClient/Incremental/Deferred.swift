@@ -16,8 +16,8 @@ public import StrictJSON
 ///       query user { user { name ...likes @defer(label: "likes") } } fragment likes on User { likeCount }
 ///       """
 ///
-/// A fragment whose type condition the object does not meet stays `pending`, also when the response is complete. The
-/// fields of a fragment without a label are read from the object itself, as optional members.
+/// A fragment whose type condition the object does not meet, or of which no field is there, stays `pending`, also when the
+/// response is complete. The fields of a fragment without a label are read from the object itself, as optional members.
 public enum Deferred<Value: Sendable>: Sendable {
   /// It has not arrived yet.
   case pending

@@ -33,6 +33,8 @@ struct IncrementalMerger: Sendable {
   private var keepsLabels = false
   private let sent: SentSecrets
   private var hasBegun = false
+  /// Whether the server announces what is still to come.
+  private var announces = false
   private var pending: [String: Fragment] = [:]
   private var delivered: Set<Fragment> = []
   private var failed: [Fragment: [GraphQLError]] = [:]
@@ -57,6 +59,7 @@ struct IncrementalMerger: Sendable {
       guard payload.top.data == nil else { throw .unfit("a later payload has data, but no path for it") }
       add(payload.top.errors)
     }
+    if !payload.pending.isEmpty { announces = true }
     for item in payload.pending {
       guard pending.updateValue(Fragment(path: item.path, label: item.label), forKey: item.id) == nil else {
         throw .unfit("'\(item.id)' is announced twice")
@@ -203,8 +206,7 @@ extension IncrementalMerger {
   /// Data of which all has arrived, with such a member for each of these fragments that has none yet.
   static func labelled(_ data: JSONValue, by plan: IncrementalPlan) -> JSONValue {
     var merger = IncrementalMerger(plan, without: SentSecrets())
-    merger.data = data
-    merger.keepsLabels = true
+    (merger.data, merger.isComplete, merger.keepsLabels) = (data, true, true)
     return merger.decodableData ?? data
   }
 
@@ -247,14 +249,23 @@ extension IncrementalMerger {
       let text = (try? JSONCoder().encode(errors)) ?? Data("[]".utf8)
       return [DeferredKeys.failed.rawValue: .string(String(decoding: text, as: UTF8.self))]
     }
-    guard !outstanding.contains(fragment), delivered.contains(fragment) || plan.isContained(object, in: members) else {
-      return [:]
-    }
     // A fragment within the fragment may be of the same object, so that it is looked for in all of its members.
-    guard case .object(let all) = labelled(.object(members), object, &path, outstanding) else { return [:] }
+    guard !outstanding.contains(fragment),
+      case .object(let all) = labelled(.object(members), object, &path, outstanding)
+    else { return [:] }
     let selected = plan.objects[object]
     let own = all.filter { selected.fields[$0.key] != nil || selected.fragments[$0.key] != nil }
+    guard delivered.contains(fragment) || plan.isContained(object, in: members) ?? mayBeAll(own, of: selected) else {
+      return [:]
+    }
     return [DeferredKeys.ready.rawValue: .object(own)]
+  }
+
+  /// Whether a fragment of which nothing must be there has arrived: once nothing else can come, if there is anything of
+  /// it. One that consists of others has arrived with the first of them: servers announce and send only those.
+  private func mayBeAll(_ own: [String: JSONValue], of selected: IncrementalPlan.Object) -> Bool {
+    guard isComplete || announces || selected.fields.isEmpty else { return false }
+    return own.contains { selected.fields[$0.key] != nil || $0.value != [:] }
   }
 }
 

@@ -52,12 +52,37 @@ struct IncrementalPlan: Hashable, Sendable {
 
   private static let depthLimit = 100
 
-  /// Whether an object has all of a fragment's fields. Of lists, the first element that is an object tells.
-  func isContained(_ object: Int, in members: [String: JSONValue]) -> Bool {
-    objects[object].required.allSatisfy { key in
+  /// Whether an object has all of a fragment's fields, in each element of its lists; `nil` if nothing tells: because no
+  /// field must be there, or because lists are empty and objects `null`.
+  func isContained(_ object: Int, in members: [String: JSONValue]) -> Bool? {
+    var isFound: Bool? = objects[object].required.isEmpty ? nil : true
+    for key in objects[object].required {
       guard let value = members[key] else { return false }
-      guard let inner = objects[object].fields[key] ?? nil, let members = value.firstObject else { return true }
-      return isContained(inner, in: members)
+      // Of an object of which only fragments with labels are selected, nothing else comes.
+      guard let inner = objects[object].fields[key] ?? nil, !objects[inner].fields.isEmpty else { continue }
+      switch isContained(inner, in: value) {
+      case false?: return false
+      case nil: isFound = nil
+      case true?: break
+      }
+    }
+    return isFound
+  }
+
+  private func isContained(_ object: Int, in value: JSONValue) -> Bool? {
+    switch value {
+    case .object(let members): return isContained(object, in: members)
+    case .array(let elements):
+      var isFound: Bool?
+      for element in elements {
+        switch isContained(object, in: element) {
+        case false?: return false
+        case true?: isFound = true
+        case nil: break
+        }
+      }
+      return isFound
+    default: return nil
     }
   }
 }
@@ -154,17 +179,6 @@ extension Selections.Selection {
     switch self {
     case .field(let field): field.conditions.isEmpty
     case .fragment(let fragment): fragment.type == nil && fragment.conditions.isEmpty && fragment.deferral == nil
-    }
-  }
-}
-
-extension JSONValue {
-  /// The object itself, or the first one in a list.
-  fileprivate var firstObject: [String: JSONValue]? {
-    switch self {
-    case .object(let members): members
-    case .array(let elements): elements.lazy.compactMap(\.firstObject).first
-    default: nil
     }
   }
 }
