@@ -215,9 +215,9 @@ import Testing
         attempt.send(
           #"{"id":"\#(id)","type":"error","payload":[{"message":"no","extensions":{"code":"UNAUTHENTICATED"}}]}"#)
       case 33:
-        attempt.send(
-          #"{"id":"\#(id)","type":"error","payload":[{"message":"no","extensions":{"code":"SUBSCRIPTION_MAX_LIMIT"}}]}"#
-        )
+        let errors = #"[{"message":"no","extensions":{"code":"SUBSCRIPTION_MAX_LIMIT"}}]"#
+        let (type, payload) = chance(50) ? ("error", errors) : ("next", #"{"data":null,"errors":\#(errors)}"#)
+        attempt.send(#"{"id":"\#(id)","type":"\#(type)","payload":\#(payload)}"#)
       case 34: attempt.send(#"{"type":"ping"}"#)
       case 35: attempt.close([1000, 1001, 1006, 1011, 1012, 4401, 4403, 4400][Int.random(in: 0..<8, using: &random)])
       case 36: attempt.fail(RequestError(.connectionLost, "Cut."))

@@ -60,6 +60,48 @@ import Testing
     #expect(pauses(second).last == .seconds(1))
   }
 
+  /// Sends a result without data that refuses an operation.
+  private func refuseByResult(_ attempt: ScriptedSockets.Attempt, _ id: String, _ code: String) {
+    attempt.send(
+      #"{"id":"\#(id)","type":"next","payload":{"data":null,"errors":[{"message":"No.","extensions":{"code":"\#(code)"}}]}}"#
+    )
+  }
+
+  private func completed(_ attempt: ScriptedSockets.Attempt) -> [String] {
+    attempt.messages.filter { $0["type"] == "complete" }.compactMap { $0["id"]?.stringValue }
+  }
+
+  @Test(arguments: ["SUBSCRIPTION_MAX_LIMIT", "SUBSCRIPTION_SCHEMA_RELOAD"])
+  func `the server is told that an operation which a result refuses for now is complete, before it is sent again`(
+    code: String
+  ) throws {
+    let harness = try SocketHarness()
+    let (seen, attempt) = try harness.connected()
+    refuseByResult(attempt, attempt.ids[0], code)
+    harness.settle()
+    #expect(completed(attempt) == [attempt.ids[0]])
+    harness.advance(1)
+    #expect(attempt.messages.map { $0["type"] } == ["subscribe", "complete", "subscribe"])
+    attempt.next(attempt.ids[1], 7)
+    harness.settle()
+    #expect(seen.elements.last == .value(7))
+    // The message error ends it by itself.
+    attempt.send(refusal(attempt.ids[1], code))
+    harness.settle()
+    #expect(completed(attempt) == [attempt.ids[0]])
+  }
+
+  @Test func `the server is told that an operation is complete which a result ends for good`() throws {
+    let harness = try SocketHarness(attempts: 1)
+    let (seen, attempt) = try harness.connected()
+    let other = harness.subscribe()
+    refuseByResult(attempt, attempt.ids[0], "SUBSCRIPTION_MAX_LIMIT")
+    harness.settle()
+    #expect(seen.state.value.error?.kind == .graphQL)
+    #expect(other.state.value.error == nil)
+    #expect(completed(attempt) == [attempt.ids[0]])
+  }
+
   @Test func `L6: an operation that is refused for now so many times in a row fails alone, and a mutation at once`()
     throws
   {

@@ -128,6 +128,8 @@ import Testing
     #expect(second.request.headers["Authorization"] == "Bearer old+new")
     second.acknowledge()
     second.send(#"{"id":"\#(second.ids[0])","type":"next","payload":{"data":null,"errors":\#(refusal)}}"#)
+    harness.settle()
+    #expect(second.messages.last?["type"] == "complete")
     harness.advance(600)
     #expect(seen.state.value.error?.graphQLErrors.first?.code == code)
     #expect(harness.sockets.attempts.count == 2)

@@ -248,13 +248,13 @@ struct LiveMachine: Sendable {
       if let number = number(of: id) { end(number, nil, at: now) }
     case .failed(let id, let failure):
       guard let number = number(of: id) else { return }
-      if failure.remedy == .retry, !supervisor.isForOne { return postpone(number, failure.error, at: now) }
+      if failure.remedy == .retry, !supervisor.isForOne { return postpone(number, failure, at: now) }
       // A token is the connection's. But what is refused with a new token, too, is refused by itself, although the others
       // may do well with it.
       let isRejection = failure.remedy == .refreshToken
       let isRefusedAgain = isRejection && refused.contains(number) && supervisor.state != .ready
       if failure.remedy == .none || isRefusedAgain || !supervisor.mayRecover(from: failure) {
-        end(number, failure.error, at: now)
+        end(number, failure, at: now)
       } else {
         if isRejection { refused.insert(number) }
         perform(supervisor.lost(failure, at: now), at: now)
@@ -273,19 +273,25 @@ struct LiveMachine: Sendable {
   }
 
   /// The server refuses an operation for now. That is no matter of the others on the connection.
-  private mutating func postpone(_ number: Int, _ error: RequestError, at now: Duration) {
+  private mutating func postpone(_ number: Int, _ failure: LiveFailure, at now: Duration) {
     guard var operation = operations[number] else { return }
     operation.refusals = operation.sentAt + supervisor.stableTime <= now ? 1 : operation.refusals + 1
     guard operation.isReplayable, supervisor.mayRetry(after: operation.refusals) else {
-      return end(number, error, at: now)
+      return end(number, failure, at: now)
     }
+    complete(operation, after: failure)
     if let id = operation.id { numbers[id] = nil }
     (operation.id, operation.announcement) = (nil, nil)
     operations[number] = operation
-    let pause = supervisor.pause(asked: error.retryAfter, after: operation.refusals)
+    let pause = supervisor.pause(asked: failure.error.retryAfter, after: operation.refusals)
     postponed[number] = now + pause
     nextDue = min(nextDue ?? now + pause, now + pause)
-    actions.append(.deliver(number, .disconnected(error, retryAfter: pause)))
+    actions.append(.deliver(number, .disconnected(failure.error, retryAfter: pause)))
+  }
+
+  /// Ends an operation at the server if that has only sent a result, and not the message that ends it.
+  private mutating func complete(_ operation: Operation, after failure: LiveFailure) {
+    if failure.isResult, let id = operation.id { actions.append(.send(.complete(id: id))) }
   }
 
   private func number(of id: String?) -> Int? {
@@ -401,10 +407,11 @@ struct LiveMachine: Sendable {
     actions.append(.deliver(number, announcement))
   }
 
-  private mutating func end(_ number: Int, _ error: RequestError?, at now: Duration) {
+  private mutating func end(_ number: Int, _ failure: LiveFailure?, at now: Duration) {
     let operation = forget(number)
+    if let operation, let failure { complete(operation, after: failure) }
     let isDone = operation.map { $0.hasResult && !$0.isReplayable } ?? false
-    actions.append(.end(number, isDone ? error?.reaching : error))
+    actions.append(.end(number, isDone ? failure?.error.reaching : failure?.error))
     needLess(at: now)
   }
 
@@ -436,7 +443,10 @@ extension LiveServerMessage {
   static func result(_ result: Data, id: String? = nil) -> LiveServerMessage {
     for code in [GraphQLError.unauthenticatedCode, "SUBSCRIPTION_"] {
       let errors = result.errorsWithoutData(naming: code)
-      if LiveFailure.remedy(of: errors) != .none { return .failed(id: id, LiveFailure(RequestError(graphQL: errors))) }
+      guard LiveFailure.remedy(of: errors) != .none else { continue }
+      var failure = LiveFailure(RequestError(graphQL: errors))
+      failure.isResult = true
+      return .failed(id: id, failure)
     }
     return .next(id: id, result)
   }
