@@ -200,7 +200,7 @@ extension SchemaComparison {
         affectedUses: !old.isRequired && new.isRequired ? [owner] : nil)
     }
     let (before, after) = (old.defaultValue?.printed(), new.defaultValue?.printed())
-    guard before != after else { return }
+    guard before != after, !isSameDefault(old, new) else { return }
     switch (before, after) {
     case (let before?, nil):
       add(
@@ -214,6 +214,14 @@ extension SchemaComparison {
     case (nil, let after?): add(.safe, coordinate, "\(phrase) has the default \(after)", affectedUses: [])
     case (nil, nil): break
     }
+  }
+
+  /// Whether defaults that are written otherwise are one value, such as `1` and `1.0`.
+  private func isSameDefault(_ old: InputValue, _ new: InputValue) -> Bool {
+    guard let before = old.defaultValue, let after = new.defaultValue,
+      let value = self.old.coerce(literal: before, to: old.type)
+    else { return false }
+    return value == self.new.coerce(literal: after, to: new.type)
   }
 
   private mutating func compare(_ old: DirectiveDefinition, _ new: DirectiveDefinition) {

@@ -78,6 +78,25 @@ import Testing
     #expect(try changes(old, old).isEmpty)
   }
 
+  @Test(arguments: [
+    ("x: I = { a: 1, b: 2 }", "x: I = { b: 2, a: 1 }"), ("x: Float = 1.0", "x: Float = 1"),
+    ("x: [Int] = 1", "x: [Int] = [1]"), (#"x: String = "a""#, #"x: String = """a""""#), ("x: ID = 1", #"x: ID = "1""#),
+  ])
+  func `a default that is written otherwise is no change`(old: String, new: String) throws {
+    let input = " input I { a: Int b: Int }"
+    #expect(try changes("type A { a(\(old)): Int }" + input, "type A { a(\(new)): Int }" + input).isEmpty)
+  }
+
+  @Test(arguments: [("I = { a: 1 }", "I = { a: 2 }"), ("Int = A", "Int = B"), ("Float = 1.0", "Float = 1.5")])
+  func `a default with another value is a dangerous change, also where it does not fit its type`(
+    old: String, new: String
+  ) throws {
+    let input = " input I { a: Int }"
+    let changes = try changes("type A { a(x: \(old)): Int }" + input, "type A { a(x: \(new)): Int }" + input)
+    #expect(changes.count == 1)
+    #expect(changes.first?.hasPrefix("dangerous: the default of the argument A.a(x:)") == true)
+  }
+
   @Test func `the worst changes come first`() throws {
     #expect(
       try changes("type A { a: Int } enum E { X }", "type B { a: Int } enum E { X Y }") == [
