@@ -65,14 +65,17 @@ struct IncrementalMerger: Sendable {
         throw .unfit("'\(item.id)' is announced twice")
       }
     }
-    for part in payload.incremental { try merge(part) }
+    for part in payload.incremental {
+      try merge(part)
+      merge(extensions: part.extensions)
+    }
     for completed in payload.completed {
       guard let fragment = pending.removeValue(forKey: completed.id) else {
         throw .unfit("'\(completed.id)' ends, but was not announced")
       }
       if let errors = completed.errors { fail(fragment, errors) } else { delivered.insert(fragment) }
     }
-    merge(extensions: payload.extensions)
+    merge(extensions: payload.top.extensions)
     hasNext = payload.hasNext
     if hasNext == false { try end() }
   }

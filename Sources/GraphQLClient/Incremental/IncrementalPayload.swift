@@ -26,6 +26,7 @@ struct IncrementalPayload: JSONDecodable {
     /// `null` is a value.
     var items: JSONValue?
     var errors: [GraphQLError] = []
+    var extensions: JSONValue?
   }
 
   /// The end of what was announced; with errors, of what failed.
@@ -39,7 +40,6 @@ struct IncrementalPayload: JSONDecodable {
   var pending: [Pending] = []
   var incremental: [Part] = []
   var completed: [Completed] = []
-  var extensions: JSONValue?
   /// `nil` if the server does not say.
   var hasNext: Bool?
   /// Whether it is an empty object, by which some servers keep a connection alive.
@@ -57,8 +57,6 @@ struct IncrementalPayload: JSONDecodable {
         incremental = try json.read() ?? []
       } else if json.key(is: "completed") {
         completed = try json.read() ?? []
-      } else if json.key(is: "extensions") {
-        extensions = try json.skipValue(over: 256 << 10) ? nil : try json.read()
       } else {
         try top.readMember(from: &json)
       }
@@ -96,6 +94,8 @@ extension IncrementalPayload.Part {
       items = try json.read(JSONValue.self)
     } else if json.key(is: "errors") {
       errors = try json.read(FirstErrors?.self)?.errors ?? []
+    } else if json.key(is: "extensions") {
+      extensions = try json.skipValue(over: 256 << 10) ? nil : try json.read()
     } else if json.key(is: "id") {
       id = try json.readNull() ? nil : json.readID()
     } else if json.key(is: "path") {

@@ -414,6 +414,17 @@ private struct GetFriends: GraphQLSession {
     #expect(response.extensions == ["x": 1, "y": 2])
   }
 
+  @Test func `the extensions of parts are merged, of which the last of one name counts`() async throws {
+    let client = try IncrementalServer.client(sending: [
+      #"{"data":{"a":{}},"hasNext":true,"extensions":{"x":1,"y":1,"z":1}}"#,
+      #"{"incremental":[{"path":["a"],"data":{"b":1},"extensions":{"y":2,"z":2}}],"hasNext":true}"#,
+      #"{"path":["a"],"data":{"c":1},"hasNext":true,"extensions":{"z":3}}"#, #"{"hasNext":false}"#,
+    ])
+    let response = try await AnyData().post(on: client).value
+    #expect(response.data == ["a": ["b": 1, "c": 1]])
+    #expect(response.extensions == ["x": 1, "y": 2, "z": 3])
+  }
+
   @Test func `all parts together are limited as a response is`() async throws {
     var client = try IncrementalServer.client(sending: try #require(Self.payloads[.ids]))
     client.responseBodyLimit = 300
