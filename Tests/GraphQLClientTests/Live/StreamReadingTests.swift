@@ -103,6 +103,7 @@ import Testing
       (["{}", #"{"hasNext":true}"#, #"{"payload":{"data":{"countdown":3}}}"#, "\r\n--graphql--"], [3], nil),
       ([refusal], [], RequestError.Kind.graphQL),
       ([#"{"data":null,"errors":[{"message":"No."}],"hasNext":true}"#], [], .graphQL),
+      ([#"{"payload":{"data":{"countdown":3}},"errors":[{"message":"No."}]}"#], [3], .graphQL),
       ([#"{"result":{"countdown":3}}"#], [], .badResponse), (["[1]"], [], .badResponse),
       ([#"{"payload":{"data":{"countdown":3}}}"#, "{]}"], [3], .badResponse),
     ] as [([String], [Int], RequestError.Kind?)])

@@ -42,10 +42,11 @@ struct MultipartFormat: LiveStreamFormat {
       do { part = try Part(json: body.bytes) } catch {
         throw RequestError(.badResponse, "A part of the subscription's response cannot be read: \(error)")
       }
-      if let errors = part.errors, part.payload == nil, !part.hasData, !errors.isEmpty {
-        return [.failed(id: nil, LiveFailure(RequestError(graphQL: errors)))]
+      let payload: [LiveServerMessage] = part.payload.map { [.result(Data($0.bytes))] } ?? []
+      if let errors = part.errors, !part.hasData, !errors.isEmpty {
+        return payload + [.failed(id: nil, LiveFailure(RequestError(graphQL: errors)))]
       }
-      if part.hasPayload { return [part.payload.map { .result(Data($0.bytes)) } ?? .complete(id: nil)] }
+      if part.hasPayload { return payload.isEmpty ? [.complete(id: nil)] : payload }
       let result: [LiveServerMessage] = part.hasData ? [.result(body)] : []
       if part.hasNext == false { return result + [.complete(id: nil)] }
       guard result.isEmpty, part.hasOther else { return result }
