@@ -4,8 +4,9 @@ extension SchemaRules {
     let type = tables[id]
     let own = tables.interfaces(of: id)
     for interface in own { implementedBy[Int(interface.rawValue)] = id }
-    // What an interface inherits is checked with that interface, and what fits the one fits the other: so the type is held
-    // only to those that it does not inherit, of which those with the most interfaces are found first.
+    // What an interface inherits is checked with that interface, and what fits the one fits the other, but for arguments
+    // that are not required in the one: so the type is held only to those that it does not inherit, of which those with
+    // the most interfaces are found first.
     let counts = own.map { ($0, tables.interfaces(of: $0).count) }
     for (interface, count) in counts.sorted(by: { $0.1 > $1.1 }) where inheritedBy[Int(interface.rawValue)] != id {
       for other in tables.interfaces(of: interface) where tables.interfaces(of: other).count < count {
@@ -55,6 +56,7 @@ extension SchemaRules {
         "DeprecatedImplementations", "\"\(name)\" is deprecated, but \"\(coordinate(wanted))\" is not", .warning,
         at: field.source, wanted.source)
     }
+    var newlyRequired: [SchemaTables.InputRecord] = []
     for wantedArgument in wanted.arguments.map({ tables.inputs[Int($0)] }) {
       let argumentName = tables.names[wantedArgument.name]
       guard let argument = tables.argument(wantedArgument.name, ofField: index) else {
@@ -71,13 +73,29 @@ extension SchemaRules {
             + "\(tables.text(wantedArgument.type)) as in \"\(tables.name(wanted.owner))\"",
           at: tables.inputs[argument].source, wantedArgument.source)
       }
+      if type == wantedArgument.type, tables.inputs[argument].isRequired, !wantedArgument.isRequired {
+        newlyRequired.append(tables.inputs[argument])
+      }
+    }
+    let inherited =
+      newlyRequired.isEmpty ? [] : tables.interfaces(of: wanted.owner).compactMap { tables.field(wanted.name, of: $0) }
+    for argument in newlyRequired {
+      if let lacking = inherited.first(where: { tables.argument(argument.name, ofField: $0) == nil }) {
+        reportRequired(argument, of: name, lackingIn: tables.fields[lacking])
+      }
     }
     for argument in field.arguments.map({ tables.inputs[Int($0)] })
     where argument.isRequired && tables.argument(argument.name, ofField: wantedIndex) == nil {
-      report(
-        "ImplementedInterfaces",
-        "the argument \"\(tables.names[argument.name])\" of \"\(name)\" cannot be required, as "
-          + "\"\(coordinate(wanted))\" does not have it", at: argument.source, wanted.source)
+      reportRequired(argument, of: name, lackingIn: wanted)
     }
+  }
+
+  private func reportRequired(
+    _ argument: SchemaTables.InputRecord, of field: String, lackingIn wanted: SchemaTables.FieldRecord
+  ) {
+    report(
+      "ImplementedInterfaces",
+      "the argument \"\(tables.names[argument.name])\" of \"\(field)\" cannot be required, as "
+        + "\"\(coordinate(wanted))\" does not have it", at: argument.source, wanted.source)
   }
 }

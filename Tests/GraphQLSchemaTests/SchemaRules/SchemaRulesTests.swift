@@ -49,6 +49,21 @@ import Testing
     #expect(schema.type(named: "Query")?.field(named: "b")?.documentation == "The first counts.")
   }
 
+  @Test func `an argument cannot be required that an interface lacks, although one between them has it with a default`()
+    throws
+  {
+    let schema = try Schema(
+      parsing: """
+        interface A { f: Int } interface B implements A { f(x: Int! = 1): Int }
+        type Query implements A & B { f(x: Int!): Int }
+        """)
+    #expect(
+      schema.problems.map(\.description) == [
+        "error: the argument \"x\" of \"Query.f\" cannot be required, as \"A.f\" does not have it"
+          + " [ImplementedInterfaces] (2:33)"
+      ])
+  }
+
   @Test func `types that need themselves without end are found in deep and wide graphs, in about linear time`() throws {
     let chain = (0..<5_000).map { "input I\($0) { next: I\($0 + 1)! }" }.joined(separator: "\n")
     let end = "input I5000 { a: Int } type Query { a(x: I0): Int }"
