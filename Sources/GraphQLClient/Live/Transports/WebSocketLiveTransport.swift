@@ -8,8 +8,9 @@ public import SystemBase
 /// the last of them.
 ///
 /// Clients with another transport, with tokens of another account, or with other default header fields have a socket of
-/// their own. Tokens without an account are accounts of their own, so that a subscription which begins after a refresh has
-/// another socket: name the account in `AccessToken` to share one.
+/// their own. Transports that are values of one type, and not `Equatable`, count as one: make those `Equatable` that must
+/// not share a socket. Tokens without an account are accounts of their own, so that a subscription which begins after a
+/// refresh has another socket: name the account in `AccessToken` to share one.
 public struct WebSocketLiveTransport: LiveTransport {
   /// What an attempt sends besides the protocol's own; made for each, since URLs and tokens change.
   public struct Opening: Sendable {
