@@ -38,6 +38,44 @@ import Testing
     #expect(try document(text) == "query A { user(id: 1) { name friends @include(if: true) { id } } }")
   }
 
+  @Test(arguments: [
+    ("{search(text:\"\"){...f...on User{id}}}", "{search(text:\"\"){...f __typename ...on User{id}}}"),
+    (
+      "{search(text:\"\"){a:__typename@nonnull...on User{id}...f}}",
+      "{search(text:\"\"){a:__typename __typename ...on User{id}...f}}"
+    ),
+    ("{user(id:1){name@nonnull age@required(action:NONE)id...g}}", "{user(id:1){name age id...g}}"),
+    (
+      "{user(id:1){name@catch(to:NULL)@required(action:NONE)id}search(text:\"\"){...f}}",
+      "{user(id:1){name id}search(text:\"\"){...f}}"
+    ),
+  ])
+  func `words that have nothing between them are not joined by what is added or left out`(
+    selection: String, sent: String
+  ) throws {
+    let fragments = " fragment f on Item { __typename } fragment g on User { id }"
+    let document = try document("query A" + selection + fragments)
+    #expect(document.split(separator: "\n").first.map(String.init) == "query A" + sent)
+  }
+
+  @Test(arguments: ["\n", "\r\n", "\r"])
+  func `a comment before a directive of clients still ends with its line`(lineEnd: String) throws {
+    let lines = [
+      "query A($a: Boolean!) {", "  user(id: 1) # may fail", "    @catch(to: NULL) { name # and so may this,", "",
+      "      @nonnull @include(if: $a)", "      friends", "        @nonnull { id } }", "}",
+    ]
+    #expect(
+      try document(lines.joined(separator: lineEnd)) == """
+        query A($a: Boolean!) {
+          user(id: 1) # may fail
+             { name # and so may this,
+
+               @include(if: $a)
+              friends { id } }
+        }
+        """)
+  }
+
   @Test func `a minified document has what the document says, and no more`() throws {
     let text = """
       # All of it.

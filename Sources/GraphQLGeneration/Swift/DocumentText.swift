@@ -25,8 +25,8 @@ struct DocumentText {
     }
     for directive in definition.descendants(.directive).compactMap(DirectiveSyntax.init)
     where !directives.isSent(directive) {
-      let start = source[..<(directive.range.lowerBound - range.lowerBound)].lastIndex { !$0.isWhiteSpace } ?? 0
-      edits.append(((start + 1 + range.lowerBound)..<directive.range.upperBound, ""))
+      let start = Self.start(ofRemoved: directive.range.lowerBound - range.lowerBound, in: source)
+      edits.append(((start + range.lowerBound)..<directive.range.upperBound, ""))
     }
     for described in [definition] + definition.descendants(.variableDefinition) {
       guard let description = described.children.first, description.kind == .string else { continue }
@@ -37,16 +37,30 @@ struct DocumentText {
     var bytes: [UInt8] = []
     var next = 0
     for edit in edits where edit.range.lowerBound - range.lowerBound >= next {
-      bytes += source[next..<(edit.range.lowerBound - range.lowerBound)]
-      bytes += edit.text.utf8
+      Self.add(source[next..<(edit.range.lowerBound - range.lowerBound)], to: &bytes)
+      Self.add(edit.text.utf8, to: &bytes)
       next = edit.range.upperBound - range.lowerBound
     }
-    bytes += source[next...]
+    Self.add(source[next...], to: &bytes)
     // A block string has lines, too, which are the same whatever ends them (section 2.9.4).
     let text = String(decoding: bytes, as: UTF8.self)
       .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
       .joined(separator: "\n")
     return minifies ? Self.minified(text) : text
+  }
+
+  /// Adds what follows, with a space where two words would become one.
+  private static func add(_ text: some Collection<UInt8>, to bytes: inout [UInt8]) {
+    if text.first?.isPartOfWord == true, bytes.last?.isPartOfWord == true { bytes.append(UInt8(ascii: " ")) }
+    bytes += text
+  }
+
+  /// Where what is removed with a directive begins: with the white space before it, unless that ends a comment.
+  private static func start(ofRemoved directive: Int, in source: [UInt8]) -> Int {
+    let end = (source[..<directive].lastIndex { !$0.isWhiteSpace } ?? -1) + 1
+    guard source[end..<directive].contains(where: \.isLineEnd) else { return end }
+    let line = source[..<end].reversed().prefix { !$0.isLineEnd }
+    return line.contains(UInt8(ascii: "#")) ? directive : end
   }
 
   /// What is added before a selection: in a line of its own, if that has one.
@@ -115,6 +129,8 @@ struct DocumentText {
 
 extension UInt8 {
   fileprivate var isWhiteSpace: Bool { [0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: ",")].contains(self) }
+
+  fileprivate var isLineEnd: Bool { self == 0x0A || self == 0x0D }
 
   fileprivate var isPartOfWord: Bool {
     self &- UInt8(ascii: "0") < 10 || (self | 0x20) &- UInt8(ascii: "a") < 26 || self == UInt8(ascii: "_")
