@@ -84,7 +84,7 @@ import Testing
     #expect(asWritten.contains("  case IN_PROGRESS\n  case inProgress\n  case InProgress\n"))
   }
 
-  @Test(arguments: ["Response", "ResponseData", "Session", "Variables"])
+  @Test(arguments: ["Parameters", "Response", "ResponseData", "ResponseType", "Session", "Variables"])
   func `a type of the module does not have the name of one that each session has in it`(_ name: String) throws {
     let schema = "type Query { all: \(name) } enum \(name) { A }"
     let received = try Sample.code("query Q { all }", schema: schema).files.map(\.text).joined()

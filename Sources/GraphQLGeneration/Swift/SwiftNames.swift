@@ -140,8 +140,9 @@ struct SwiftNames: Sendable {
     "throw", "throws", "true", "try", "typealias", "var", "where", "while",
   ]
 
-  /// The types that sessions have in them. In a session they hide what the module has of their names.
-  static let typesOfSessions: Set = ["Response", "ResponseData", "Session", "Variables"]
+  /// The types that sessions have in them, and those that the session protocols ask for. In a session they hide what the module
+  /// has of their names.
+  static let typesOfSessions: Set = ["Parameters", "Response", "ResponseData", "ResponseType", "Session", "Variables"]
 
   /// The types that generated code names without their modules: a type of another meaning may not hide them.
   static let typesInUse: Set = [
