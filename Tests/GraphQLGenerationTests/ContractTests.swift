@@ -51,6 +51,7 @@ struct CheckedSession {
       CheckedSession(check, NodeKindsSession.Session(ids: ["1"])),
       CheckedSession(check, NodeCommentableSession.Session(id: "1", more: true)),
       CheckedSession(check, NodeConditionalSession.Session(id: "1", more: true)),
+      CheckedSession(check, NodeActorSession.Session(id: "1", more: true)),
       CheckedSession(check, SearchSession.Session(text: "a", first: 1, kinds: .some([.user]))),
       CheckedSession(check, ShapesSession.Session()),
       CheckedSession(check, PinnedSession.Session()),

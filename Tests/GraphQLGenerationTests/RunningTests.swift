@@ -99,6 +99,16 @@ import Testing
     #expect(same.sameFields?.login == same.login)
   }
 
+  @Test func `a fragment that may be left out is nil for objects of other types, although they have all of its keys`()
+    throws
+  {
+    let repository = try NodeActorSession.ResponseData(json: #"{"node": {"__typename": "Repository", "id": "1"}}"#)
+    #expect(repository.node?.id == "1")
+    #expect(repository.node?.actorID == nil)
+    let user = try NodeActorSession.ResponseData(json: #"{"node": {"id": "1", "__typename": "User"}}"#)
+    #expect(user.node?.actorID?.id == "1")
+  }
+
   @Test func `names that are odd in Swift are those of the schema on the way`() async throws {
     try server.resolve("Query.odd") { request in
       #expect(request.arguments["in"] == ["self": 1, "default": true, "json": ["a": 1], "value": "self"])

@@ -73,6 +73,20 @@ import Testing
     #expect(text.contains("let user: F?\n"))
   }
 
+  @Test func `a fragment on another interface that may be left out is there for objects of the interface alone`() throws
+  {
+    let text = try Sample.text(
+      """
+      query A($a: Boolean!) { search(text: "") { ... on Robot { model } ...named @include(if: $a) } }
+      query B($a: Boolean!) { search(text: "") { ... on Named { name } ...named @skip(if: $a) } }
+      fragment named on Named { name }
+      """)
+    let isNamed = "PossibleTypes.namedOfItem.contains(json.typename())"
+    #expect(text.contains(#"named: \#(isNamed) ? json.fragment(ifHas: "name") : nil"#))
+    #expect(text.contains("named: \(isNamed) ? json.fragmentIfComplete() : nil"))
+    #expect(text.components(separatedBy: "{ __typename ...").count == 3)
+  }
+
   @Test func `inline fragments without a type, or on a type that the object is of, are part of its selection`() throws {
     let text = try Sample.text("query A { user(id: 1) { ... { id } ... on Named { name } ... on User { age } } }")
     #expect(

@@ -317,13 +317,17 @@ struct ModelBuilder {
   ) {
     let fragmentType = fragmentName(group.fragment.name.text)
     var reading = "json.fragment()"
-    if group.isNarrowed, let condition = schema.type(named: group.fragment.typeCondition.name.text) {
-      reading = "json.fragment(ifType: \(typeSet(of: condition, within: type)))"
-    }
     if group.isConditional {
       // One that is narrowed is recognised by its keys, too.
       let key = witness(of: group.fragment, beside: selected)
       reading = key.map { "json.fragment(ifHas: \(SwiftWriter.literal($0)))" } ?? "json.fragmentIfComplete()"
+    }
+    if group.isNarrowed, let condition = schema.type(named: group.fragment.typeCondition.name.text) {
+      let types = typeSet(of: condition, within: type)
+      // An object of another type may have all of its keys, too.
+      reading =
+        group.isConditional
+        ? "\(types).contains(json.typename()) ? \(reading) : nil" : "json.fragment(ifType: \(types))"
     }
     let isOptional = group.isConditional || group.isNarrowed
     model.properties.append(

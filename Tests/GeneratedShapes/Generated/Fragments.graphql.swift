@@ -200,6 +200,28 @@ package struct ActorFields: JSONSelection, Decodable, JSONReceived, Equatable, S
   }
 }
 
+package struct ActorID: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
+  /// The text of the fragment, without the fragments that it uses.
+  package static let document: GraphQLDocument =
+    """
+    fragment ActorID on Actor { id }
+    """
+
+  package let id: String
+
+  /// What it was read from, if it was read.
+  package let received: ReceivedJSON
+
+  package init(id: String, received: ReceivedJSON = .none) {
+    self.id = id
+    self.received = received
+  }
+
+  package init(selecting json: inout JSONReader) throws(JSONError) {
+    try self.init(id: json.id("id"), received: json.received())
+  }
+}
+
 package struct NodeID: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
   /// The text of the fragment, without the fragments that it uses.
   package static let document: GraphQLDocument =

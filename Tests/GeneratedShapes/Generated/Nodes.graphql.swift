@@ -742,6 +742,119 @@ extension NodeConditionalSession {
   }
 }
 
+/// Runs the query `NodeActor`, from any source.
+package protocol NodeActorSessionType: Sendable {
+  /// A cold stream of one complete response; each subscriber makes a new request.
+  func nodeActor(id: String, more: Bool) -> Observable<NodeActorSession.ResponseData>
+}
+
+/// Runs the query `NodeActor` on a GraphQL server.
+package struct NodeActorSession: NodeActorSessionType {
+  /// What the server sends.
+  package typealias Response = GraphQLResponse<ResponseData>
+
+  private let sessionHandler: @Sendable (Session) -> Observable<Response>
+
+  /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
+  package init(sessionHandler: @escaping @Sendable (Session) -> Observable<Response>) {
+    self.sessionHandler = sessionHandler
+  }
+
+  /// Sends requests through a client.
+  package init(client: APIClient) {
+    self.init { $0.post(on: client) }
+  }
+
+  /// A cold stream of one complete response; each subscriber makes a new request. Any GraphQL error fails it.
+  package func nodeActor(id: String, more: Bool) -> Observable<ResponseData> {
+    .deferred {
+      let session = Session(id: id, more: more)
+      return sessionHandler(session).map { try session.data(of: $0) }
+    }
+  }
+}
+
+extension NodeActorSession {
+  /// The request.
+  package struct Session: GraphQLSession {
+    /// The type of `data`.
+    package typealias ResponseData = NodeActorSession.ResponseData
+
+    /// The variables of the operation.
+    package struct Variables: JSONInputObject, Equatable, Sendable {
+      package var id: String
+      package var more: Bool
+
+      package init(id: String, more: Bool) {
+        self.id = id
+        self.more = more
+      }
+
+      package func encode(to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("id", id)
+        json.member("more", more)
+        json.endObject()
+      }
+    }
+
+    /// The document.
+    package static let query: GraphQLDocument =
+      """
+      query NodeActor($id: ID!, $more: Boolean!) { node(id: $id) { id __typename ...ActorID @include(if: $more) } }
+      """ + ActorID.document
+
+    /// The variables of this request.
+    package let variables: Variables
+
+    /// How to treat errors beside data.
+    package let errorPolicy: GraphQLErrorPolicy
+
+    /// Makes a request.
+    package init(id: String, more: Bool, errorPolicy: GraphQLErrorPolicy = .none) {
+      variables = Variables(id: id, more: more)
+      self.errorPolicy = errorPolicy
+    }
+  }
+
+  /// The `data` of the response.
+  package struct ResponseData: JSONSelection, Decodable, JSONReceived, Equatable, Sendable {
+    package let node: Node?
+
+    /// What it was read from, if it was read.
+    package let received: ReceivedJSON
+
+    package init(node: Node? = nil, received: ReceivedJSON = .none) {
+      self.node = node
+      self.received = received
+    }
+
+    package init(selecting json: inout JSONReader) throws(JSONError) {
+      try self.init(node: json.optionalValue("node"), received: json.received())
+    }
+
+    /// Anything that has an id.
+    package struct Node: JSONSelection, Equatable, Sendable {
+      package let id: String
+
+      /// What `ActorID` selects, if it is there.
+      package let actorID: ActorID?
+
+      package init(id: String, actorID: ActorID? = nil) {
+        self.id = id
+        self.actorID = actorID
+      }
+
+      package init(selecting json: inout JSONReader) throws(JSONError) {
+        try self.init(
+          id: json.id("id"),
+          actorID: PossibleTypes.actorOfNode.contains(json.typename()) ? json.fragmentIfComplete() : nil
+        )
+      }
+    }
+  }
+}
+
 /// Runs the query `Search`, from any source.
 package protocol SearchSessionType: Sendable {
   /// A cold stream of one complete response; each subscriber makes a new request.
