@@ -21,15 +21,20 @@ import Testing
       records: RecordSchema
       search(text: String!): Int
       words: Words
+      asked(for: Parameters): Gone
+      choice(of: OldChoice): Gone
     }
     type Mutation { send(file: Upload, files: Files, one: OneFile): Void }
     enum Response { YES NO }
     enum Session { OPEN }
+    enum Gone { OLD @deprecated OLDER @deprecated(reason: "Gone") }
     enum JSONValue { A }
     enum Void { A }
     enum RecordSchema { A }
     enum Observable { A }
     enum Values { ALL_CASES RawValue AllCases hashValue init self Self Type none some unknown String Values OLD @deprecated }
+    input Parameters { a: Int }
+    input OldChoice @oneOf { a: Int @deprecated b: Parameters @deprecated }
     input Variables { Indirect: Int in: Variables String: String }
     input Date { at: DateTime any: Any }
     input Files { CodingKeys: Upload }
@@ -50,7 +55,7 @@ import Testing
     #"""
     query Answer(
       $variables: Response, $sessionHandler: Session, $session: Date, $Session: Variables, $Variables: Int, $hashValue: Int!
-      $inout: Int, $let: Int, $var: Int, $json: Int
+      $inout: Int, $let: Int, $var: Int, $json: Int, $parameters: Parameters, $old: OldChoice
     ) {
       answer(of: $variables, by: $sessionHandler, at: $session, in: $Session, hash: $hashValue, word: $Variables)
       a: answer(word: $inout) b: answer(word: $let) c: answer(word: $var) d: answer(word: $json)
@@ -63,12 +68,16 @@ import Testing
       named { PossibleTypes ... on More { PossibleTypes } }
       part { ... on _1 { at } ... on Counted { big } }
       records
+      asked(for: $parameters)
+      choice(of: $old)
+      ...ResponseType
     }
     query SessionHandler { session ...ResponseData }
     query Later { void ... @defer(label: "a\"b\\(f())") { session } ... @defer(label: "Details") { any } }
     query Words { words { any each copy inout let var get String document } ...Date }
     fragment ResponseData on Query { session ...Variables ...Session }
     fragment Variables on Query { any }
+    fragment ResponseType on Query { any }
     fragment Session on Query { words { ...Words } }
     fragment Words on Words { any document String }
     fragment Date on Query { part { ... on _1 { at } } }
@@ -84,6 +93,7 @@ import Testing
       $0.recordSchema = "everything"
       if isPlain { return }
       $0.enumCases = .asWritten
+      $0.includesDeprecated = false
       $0.equality = .hashable
       $0.minifiesDocuments = true
       $0.isMutable = true

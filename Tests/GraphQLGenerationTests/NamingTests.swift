@@ -258,6 +258,18 @@ import Testing
     #expect(!without.contains("d:"))
   }
 
+  @Test func `what is deprecated is left in an enum that would have no cases otherwise`() throws {
+    let schema = """
+      type Query { a(b: Choice): Kind }
+      enum Kind { A @deprecated B @deprecated }
+      input Choice @oneOf { c: Int @deprecated d: Int @deprecated }
+      """
+    let shared = try Sample.shared("query A($b: Choice) { a(b: $b) }", schema: schema) { $0.includesDeprecated = false }
+    #expect(shared.contains("  case b = \"B\"\n"))
+    #expect(shared.contains("static var allCases: [Kind] { [] }\n"))
+    #expect(shared.contains("  case d(Int)\n"))
+  }
+
   @Test func `what is deprecated is stored under a name that no other member has`() throws {
     let schema = "type Query { a: Int @deprecated _a: Int b(c: I): Int } input I { d: Int @deprecated, _d: Int }"
     let text = try Sample.text("query A { a _a }", schema: schema)

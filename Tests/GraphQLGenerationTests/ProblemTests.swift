@@ -118,6 +118,20 @@ import Testing
     #expect(Sample.problems(fragments, schema: schema).count < 2)
   }
 
+  @Test(arguments: [
+    "type Query { a: E } enum E @x directive @x on ENUM",
+    "type Query { a(b: E): Int } input E @oneOf directive @x on ENUM",
+  ])
+  func `a type of a faulty schema that no enum can be made of is an error where an operation reaches it`(
+    schema: String
+  ) {
+    let document = schema.contains("input") ? "query Q($b: E) { a(b: $b) }" : "query Q { a }"
+    #expect(
+      Sample.problems(document, schema: schema).contains(
+        "schema: error: E has nothing in it, of which an enum in Swift could be made: use the schema that the server has"
+      ))
+  }
+
   @Test func `labels are unique in an operation, and may be the same in others`() throws {
     let schema =
       "directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT\n" + Sample.schema

@@ -98,8 +98,11 @@ extension ModelBuilder {
       name: typeNames[type.name] ?? type.name, documentation: type.documentation, members: [], isOneOf: type.isOneOf,
       hasUploads: hasUploads)
     let location = inputLocations[type.name] ?? SourceLocation(line: 1, column: 1)
+    let includesDeprecated =
+      configuration.includesDeprecated || type.isOneOf && type.inputFields.allSatisfy(\.isDeprecated)
+    if type.isOneOf, type.inputFields.isEmpty { problems.append(withoutCases(type)) }
     for field in type.inputFields {
-      if field.isDeprecated, !configuration.includesDeprecated, !field.isRequired { continue }
+      if field.isDeprecated, !includesDeprecated, !field.isRequired { continue }
       let leaf = inputLeaf(field.type.named, at: location)
       let shape = ValueShape(type.isOneOf ? field.type.nonNull : field.type, leaf)
       let (swiftType, defaultValue, isLeftOut) = Self.inputType(shape, hasDefault: field.defaultValue != nil)
@@ -120,11 +123,20 @@ extension ModelBuilder {
     return model
   }
 
+  private func withoutCases(_ type: NamedType) -> GenerationProblem {
+    GenerationProblem(
+      "\(type.name) has nothing in it, of which an enum in Swift could be made: use the schema that the server has",
+      in: "schema")
+  }
+
   /// The enums that are selected or sent.
   mutating func buildEnums() {
     for name in sentEnums.union(receivedEnums).sorted() {
       guard let type = schema.type(named: name) else { continue }
-      let values = type.values.filter { configuration.includesDeprecated || !$0.isDeprecated }
+      // Swift has no enum of strings without cases.
+      let includesDeprecated = configuration.includesDeprecated || type.values.allSatisfy(\.isDeprecated)
+      let values = type.values.filter { includesDeprecated || !$0.isDeprecated }
+      if values.isEmpty { problems.append(withoutCases(type)) }
       var cases = NameScope(values.contains(where: \.isDeprecated) ? ["RawValue", "allCases"] : ["RawValue"])
       var model = EnumModel(
         name: typeNames[name] ?? name, documentation: type.documentation, isInput: sentEnums.contains(name))
