@@ -118,6 +118,15 @@ import Testing
     #expect(Sample.problems(fragments, schema: schema).count < 2)
   }
 
+  @Test func `an alias cannot be the name of the field for an object's type`() {
+    #expect(
+      Sample.problems("query A {\n  users { id __typename: id }\n}") == [
+        "1.graphql:2:14: error: \"__typename\" is the name of an object's type, here and for servers and caches: "
+          + "choose another alias"
+      ])
+    #expect(Sample.problems("query A { users { __typename: __typename } }") == [])
+  }
+
   @Test(arguments: [
     "type Query { a: E } enum E @x directive @x on ENUM",
     "type Query { a(b: E): Int } input E @oneOf directive @x on ENUM",

@@ -259,6 +259,12 @@ struct ModelBuilder {
   ) {
     let syntax = group.fields[0].syntax
     guard let field = type.selectableField(named: syntax.name.text) else { return }
+    if group.key == "__typename", field.name != "__typename" {
+      problems.append(
+        documents.problem(
+          "\"__typename\" is the name of an object's type, here and for servers and caches: choose another alias",
+          at: syntax.location))
+    }
     let levels = nullability.nonNullLevels(of: field, selectedAs: group.fields.map(\.syntax))
     if let directive = syntax.directives.first(where: { directives.name(of: $0) == "catch" }),
       directive.enumValue("to") == "RESULT" || directive.enumValue("to") == nil
