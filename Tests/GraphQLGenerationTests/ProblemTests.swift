@@ -150,4 +150,67 @@ import Testing
     let two = "query A { users { ... @defer(label: \"x\") { id } ... @defer(label: \"x\") { name } } }"
     #expect(Sample.problems(two, schema: schema).first?.contains("in the operation \"A\"") == true)
   }
+
+  private static let parts = """
+    directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+    directive @stream(if: Boolean! = true, label: String, initialCount: Int = 0) on FIELD
+
+    """
+
+  @Test(arguments: [
+    #"{ id ... @defer(label: "age") { age } }"#, #"{ age ... @defer(label: "age") { id } }"#,
+    #"{ id ... @defer(label: "age", if: false) { age } }"#,
+    #"{ ... @defer(label: "x") { age } ... @defer(label: "age") { id } }"#,
+    #"{ ...f ... @defer(label: "age") { id } }"#, #"{ friends { age } ... on User { friends { ...g } } }"#,
+  ])
+  func `a label that is the name of a field of its object is refused, as by a client`(selection: String) throws {
+    let document =
+      "query A { users \(selection) } fragment f on User { age } fragment g on User { ... @defer(label: \"age\") { id } }"
+    let problems = Sample.problems(document, schema: Self.parts + Sample.schema).filter { $0.contains(" error: ") }
+    let place = try #require(document.range(of: "@defer(label: \"age\""))
+    let column = document.distance(from: document.startIndex, to: place.lowerBound) + 1
+    #expect(
+      problems == [
+        "1.graphql:1:\(column): error: in the operation \"A\", the label \"age\" is also the name of a field of the object, "
+          + "in the fragment or beside it: choose another label"
+      ])
+  }
+
+  @Test func `a label may be the name of a field of another object`() {
+    let document = """
+      query A {
+        users { friends { age } ... @defer(label: "users") { friends { ... @defer(label: "age") { id } } } }
+      }
+      """
+    #expect(Sample.problems(document, schema: Self.parts + Sample.schema) == [])
+  }
+
+  @Test(arguments: ["... @defer(if: $a) { name }", "...f", "friends @stream(if: false) { id }"])
+  func `a subscription whose results would arrive in parts is refused, as by a client`(selection: String) {
+    let document =
+      "subscription A($a: Boolean!) { renamed { id @include(if: $a) \(selection) } }\n"
+      + "fragment f on User { ... @defer(if: false) { name } }"
+    let problems = Sample.problems(document, schema: Self.parts + Sample.schema).filter { $0.contains(" error: ") }
+    let place = selection == "...f" ? "2:26" : selection.hasPrefix("...") ? "1:66" : "1:70"
+    #expect(
+      problems == [
+        "1.graphql:\(place): error: in the operation \"A\", the results of a subscription do not arrive in parts: "
+          + "take \"@defer\" and \"@stream\" out"
+      ])
+  }
+
+  @Test func `an operation with a label that is too deep or too large for a client is refused`() {
+    let chain = (0..<110).map { "fragment f\($0) on Query { ...f\($0 + 1) }" }.joined(separator: " ")
+    let label = "... @defer(label: \"l\") { users { id } }"
+    let deep = "query A { ...f0 \(label) } \(chain) fragment f110 on Query { users { id } }"
+    let fields = (0..<20_000).map { "a\($0): __typename" }.joined(separator: " ")
+    let large = "query A { \(fields) \(label) }"
+    for (document, fault) in [
+      (deep, "more than 100 selection sets within one another"), (large, "more than 20000 fields"),
+    ] {
+      let problems = Sample.problems(document, schema: Self.parts + Sample.schema)
+      #expect(problems.count == 1)
+      #expect(problems.first?.contains("in the operation \"A\", it has \(fault)") == true)
+    }
+  }
 }

@@ -128,6 +128,10 @@ struct ModelBuilder {
   private mutating func add(_ operation: OperationSyntax, _ fragments: [String]) {
     guard let name = operation.name?.text, let type = schema.rootType(of: operation.kind) else { return }
     let selections = Selections(of: operation, documents.fragments)
+    for problem in DeliveryCheck(operation, selections).problems {
+      let message = "in the operation \"\(name)\", \(problem.message)"
+      problems.append(documents.problem(message, at: problem.location))
+    }
     let hasParts = selections.all.contains { $0.delivery.map { !$0.isOff } ?? false }
     let typeName = names.type(name)
     // The name of the session's own property.
