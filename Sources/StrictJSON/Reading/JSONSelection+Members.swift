@@ -128,7 +128,7 @@ extension JSONReader {
 }
 
 /// For objects that `@include` or `@skip` may leave out. That there is a value proves nothing: a fragment beside the field may
-/// select it, too, and another part of it. So it is `nil` if a member of it is missing.
+/// select it, too, and another part of it. So it is `nil` if a member of it is missing that is not optional.
 extension JSONReader {
   /// An object, or lists of objects, or `nil`.
   @inlinable @inline(never)
