@@ -270,6 +270,16 @@ import Testing
     #expect(shared.contains("  case d(Int)\n"))
   }
 
+  @Test func `the module of clients is imported only where a type of it is in the code`() throws {
+    func shared(_ type: String) throws -> String {
+      let schema =
+        "type Query { a(b: GraphQLChoice!): Int } input GraphQLChoice { c: \(type) } input GraphQLOther { d: Int! }"
+      return try Sample.shared("query A($b: GraphQLChoice!) { a(b: $b) }", schema: schema)
+    }
+    #expect(!(try shared("GraphQLOther!")).contains("import GraphQLClient"))
+    #expect(try shared("GraphQLOther").contains("public import GraphQLClient\n"))
+  }
+
   @Test func `what is deprecated is stored under a name that no other member has`() throws {
     let schema = "type Query { a: Int @deprecated _a: Int b(c: I): Int } input I { d: Int @deprecated, _d: Int }"
     let text = try Sample.text("query A { a _a }", schema: schema)

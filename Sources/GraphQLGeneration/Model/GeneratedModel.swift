@@ -156,6 +156,12 @@ struct InputModel {
 }
 
 extension InputModel {
-  /// Whether its text names types of GraphQLClient.
-  var needsClient: Bool { members.contains { $0.isIndirect || $0.type.contains("GraphQL") } }
+  /// Whether its text names types of GraphQLClient. Types of the schema have none of those names.
+  var needsClient: Bool {
+    members.contains { member in
+      member.isIndirect
+        || member.type.split { !$0.isPartOfName }
+          .contains { $0.hasPrefix("GraphQL") && SwiftNames.typesInUse.contains(String($0)) }
+    }
+  }
 }
