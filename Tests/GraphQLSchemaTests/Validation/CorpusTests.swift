@@ -29,6 +29,15 @@ import Testing
     }
   }
 
+  @Test(arguments: [("\u{E9}", true), ("e\u{301}", false)])
+  func `arguments differ if their bytes do, also where Swift takes the texts for equal`(text: String, isValid: Bool)
+    throws
+  {
+    let schema = try Schema(parsing: "type Query { a(b: String): Int }")
+    let document = try DocumentSyntax(parsing: "{ a(b: \"\u{E9}\") a( b: \"\(text)\") }")
+    #expect(schema.validate(document).isEmpty == isValid)
+  }
+
   @Test func `a schema without mutations and subscriptions refuses them`() throws {
     let schema = try Schema(parsing: "type Query { a: Int }")
     let document = try DocumentSyntax(parsing: "mutation A { a } subscription B { a } query C { a }")

@@ -262,7 +262,8 @@ struct FieldKeys {
   private let hasStream: Bool
   /// For each selection, the number of its arguments' text; made when it is needed.
   private var arguments: [Int: Int] = [:]
-  private var numbers: [String: Int] = [:]
+  /// By bytes: Swift takes texts for equal that servers do not.
+  private var numbers: [[UInt8]: Int] = [:]
 
   init(_ context: ValidationContext) {
     self.context = context
@@ -295,7 +296,7 @@ struct FieldKeys {
   private mutating func argumentsNumber(_ selection: Int) -> Int {
     if let number = arguments[selection] { return number }
     let node = context.node(context.selections[selection].node).child(.arguments)
-    let text = node.map { Self.text($0, in: context.document) } ?? ""
+    let text = Array((node.map { Self.text($0, in: context.document) } ?? "").utf8)
     let number = numbers[text] ?? numbers.count
     numbers[text] = number
     arguments[selection] = number
