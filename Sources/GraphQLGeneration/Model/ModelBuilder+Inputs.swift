@@ -8,7 +8,7 @@ extension ModelBuilder {
     guard !operation.variables.isEmpty else { return nil }
     var taken = Self.namesInSession
     if configuration.equality == .hashable { taken.insert("hashValue") }
-    let hasUploads = operation.variables.contains { schema.type(named: $0.type.name.text).map(uploads) ?? false }
+    let hasUploads = operation.variables.contains { inputGraph.uploads.contains($0.type.name.text) }
     if hasUploads { taken.insert("CodingKeys") }
     var members = NameScope(taken)
     var model = InputModel(
@@ -65,18 +65,6 @@ extension ModelBuilder {
     }
   }
 
-  /// Whether a type is a file, or can have one in it.
-  private func uploads(_ type: NamedType) -> Bool {
-    var seen: Set<String> = []
-    var pending = [type]
-    while let type = pending.popLast() {
-      guard seen.insert(type.name).inserted else { continue }
-      if type.kind == .scalar, configuration.scalar(type.name)?.type == "GraphQLUpload" { return true }
-      pending += type.inputFields.map(\.type.named)
-    }
-    return false
-  }
-
   /// The input objects that variables reach, each once.
   mutating func buildInputs() {
     var built: Set<String> = []
@@ -89,9 +77,11 @@ extension ModelBuilder {
 
   private mutating func input(_ type: NamedType) -> InputModel {
     var taken: Set<String> = configuration.equality == .hashable ? ["hashValue"] : []
-    let hasUploads = uploads(type)
+    let hasUploads = inputGraph.uploads.contains(type.name)
     if hasUploads { taken.insert("CodingKeys") }
-    if !type.isOneOf, type.inputFields.contains(where: { $0.holds(type) }) { taken.insert("Indirect") }
+    if !type.isOneOf, type.inputFields.contains(where: { inputGraph.isCircular($0, of: type) }) {
+      taken.insert("Indirect")
+    }
     var members = NameScope(taken)
     modules = []
     var model = InputModel(
@@ -106,7 +96,7 @@ extension ModelBuilder {
       let leaf = inputLeaf(field.type.named, at: location)
       let shape = ValueShape(type.isOneOf ? field.type.nonNull : field.type, leaf)
       let (swiftType, defaultValue, isLeftOut) = Self.inputType(shape, hasDefault: field.defaultValue != nil)
-      let isIndirect = field.holds(type)
+      let isIndirect = inputGraph.isCircular(field, of: type)
       if isIndirect { model.isRecursive = true }
       model.members.append(
         InputModel.Member(
@@ -148,24 +138,5 @@ extension ModelBuilder {
       }
       self.model.enums.append(model)
     }
-  }
-}
-
-extension InputValue {
-  /// Whether it can hold an object of a type, not in a list.
-  fileprivate func holds(_ object: NamedType) -> Bool { !type.isList && type.named.canHold(object) }
-}
-
-extension NamedType {
-  /// Whether an input object is another, or has one in it that is not in a list.
-  fileprivate func canHold(_ other: NamedType) -> Bool {
-    var seen: Set<String> = []
-    var pending = [self]
-    while let type = pending.popLast() {
-      guard type.kind == .inputObject, seen.insert(type.name).inserted else { continue }
-      if type == other { return true }
-      pending += type.inputFields.filter { !$0.type.isList }.map(\.type.named)
-    }
-    return false
   }
 }

@@ -11,6 +11,7 @@ struct ModelBuilder {
   let names: SwiftNames
   let directives: ClientDirectives
   let nullability: Nullability
+  let inputGraph: InputGraph
   /// The fragments by their names.
   let fragments: [String: FragmentSyntax]
 
@@ -42,6 +43,7 @@ struct ModelBuilder {
     names = SwiftNames(configuration)
     directives = source.directives
     nullability = Nullability(schema, directives)
+    inputGraph = InputGraph(schema) { configuration.scalar($0.name)?.type == "GraphQLUpload" }
     fragments = Dictionary(documents.syntax.fragments.map { ($0.name.text, $0) }) { $1 }
     scope = NameScope(Self.namesInModule(configuration, source.schema))
     hiddenNames = SwiftNames.typesInUse
@@ -328,7 +330,6 @@ struct ModelBuilder {
     let fragmentType = fragmentName(group.fragment.name.text)
     var reading = "json.fragment()"
     if group.isConditional {
-      // One that is narrowed is recognised by its keys, too.
       let key = witness(of: group.fragment, beside: selected)
       reading = key.map { "json.fragment(ifHas: \(SwiftWriter.literal($0)))" } ?? "json.fragmentIfComplete()"
     }
