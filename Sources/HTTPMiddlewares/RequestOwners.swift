@@ -117,6 +117,12 @@ public struct RequestOwners: Sendable {
   }
 }
 
+// Owners are keys of what middlewares keep, and may be tokens.
+extension RequestOwners.Owner: CustomStringConvertible, CustomReflectable {
+  var description: String { Redactor.placeholder }
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 extension RequestOwners.TokenOwner {
   /// Whom the request is for, since it has entered the middlewares; before that, whom the provider's current token stands
   /// for. `currentToken` is `nil` if there is no provider.

@@ -61,17 +61,17 @@ public struct AuthMiddleware: HTTPMiddleware {
     /// The field that carries a token.
     func field(with token: AccessToken) throws(RequestError) -> HTTPField {
       if let fieldValue { return try HTTPField(name: accounts.fieldName, value: fieldValue(token)) }
-      if let last = last.withLock({ $0 }), last.token.hasBytes(of: token.value) { return last.field }
+      if let last = last.withLock({ $0 }), last.token.value.hasBytes(of: token.value) { return last.field }
       let field = try HTTPField(name: accounts.fieldName, value: "Bearer " + token.value)
-      last.withLock { $0 = TokenField(token: token.value, field: field) }
+      last.withLock { $0 = TokenField(token: token, field: field) }
       return field
     }
 
     private final class TokenField: Sendable {
-      let token: String
+      let token: AccessToken
       let field: HTTPField
 
-      init(token: String, field: HTTPField) {
+      init(token: AccessToken, field: HTTPField) {
         self.token = token
         self.field = field
       }

@@ -107,12 +107,12 @@ final class TokenKeeper: Sendable {
   private let last = Locked<HashedToken?>(nil)
 
   private final class HashedToken: Sendable {
-    let value: String
+    let token: AccessToken
     let hash: Int
 
-    init(_ value: String) {
-      self.value = value
-      hash = TokenLineage.hash(of: value)
+    init(_ token: AccessToken) {
+      self.token = token
+      hash = TokenLineage.hash(of: token.value)
     }
   }
 
@@ -201,17 +201,17 @@ final class TokenKeeper: Sendable {
   }
 
   private func makeTicket(_ token: AccessToken?) -> Ticket {
-    var ticket = Ticket(token, hash: token.flatMap { $0.account == nil ? hash(of: $0.value) : nil })
+    var ticket = Ticket(token, hash: token.flatMap { $0.account == nil ? hash(of: $0) : nil })
     let holder = ticket.holder
     ticket.seen = standings.withLock { $0[holder]?.refresh.endedCount ?? 0 }
     return ticket
   }
 
-  private func hash(of value: String) -> Int {
-    if let last = last.withLock({ $0 }), last.value.hasBytes(of: value) { return last.hash }
-    let token = HashedToken(value)
-    last.withLock { $0 = token }
-    return token.hash
+  private func hash(of token: AccessToken) -> Int {
+    if let last = last.withLock({ $0 }), last.token.value.hasBytes(of: token.value) { return last.hash }
+    let new = HashedToken(token)
+    last.withLock { $0 = new }
+    return new.hash
   }
 
   /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made; in the

@@ -274,8 +274,8 @@ struct StandardStackTests {
     #expect(ears.text.withLock { $0.contains("'<redacted>' is wrong") && !$0.contains("canary") })
   }
 
-  @Test(arguments: [200, 401, 429, 500])
-  func `S3: a token is in no event, log, error or dump`(status: Int) async throws {
+  @Test(arguments: [200, 401, 429, 500], ["a", nil])
+  func `S3: a token is in no event, log, error or dump`(status: Int, account: String?) async throws {
     let server = try ScriptedServer(
       .answering { request in
         let echo = request["Authorization"] ?? ""
@@ -286,8 +286,8 @@ struct StandardStackTests {
     let ears = Ears()
     let logged = Mutex("")
     let log = LoggingMiddleware(detail: .headers) { line in logged.withLock { $0 += line + "\n" } }
-    let tokens = InMemoryTokenProvider(AccessToken("canary-token-1", account: "a")) { _ in
-      .just(AccessToken("canary-token-2", account: "a"))
+    let tokens = InMemoryTokenProvider(AccessToken("canary-token-1", account: account)) { _ in
+      .just(AccessToken("canary-token-2", account: account))
     }
     var client = try APIClient(
       baseURL: server.url, middlewares: [log] + .standard(tokens: tokens, retries: 1) + [log])
