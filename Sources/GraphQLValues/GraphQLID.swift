@@ -9,6 +9,7 @@ extension JSONReader {
     let first = offset
     // As `decodeID` reads it.
     if let number = try? readInteger(Int64.self) { return String(number) }
+    goBack(to: first)
     guard let number = try? Decimal(from: &self), number.magnitude < 1e38 else {
       goBack(to: first)
       // A malformed number is an error of its own.

@@ -60,6 +60,11 @@ import Testing
     #expect(!number.contains("0e") || direct == "0")
   }
 
+  @Test(arguments: ["1.-5", "--5", "1e -5", "1. 77", "- 5", "1.\n2.5", "-", "01", "1.", "1e"])
+  func `an id that is no number of JSON is an error, not the part that is one`(number: String) {
+    #expect(throws: JSONError.self) { try Liker(json: #"{"id":\#(number),"avatar":""}"#) }
+  }
+
   @Test func `an id that would take long to be compared is an error by both ways`() {
     for (count, isRead) in [(15, true), (16, false), (100_000, false)] {
       let text = #"{"id":"\#(String(repeating: "\u{301}\u{323}", count: count))","avatar":""}"#
