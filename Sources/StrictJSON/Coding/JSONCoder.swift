@@ -38,7 +38,7 @@ public struct JSONCoder: Sendable {
   public enum DecimalStrategy: Sendable {
     /// As a number.
     case number
-    /// As a string of digits, which no reader rounds to a double; a number is read, too.
+    /// As a string with the number in it, which no reader rounds to a double; a number is read, too.
     case string
   }
 

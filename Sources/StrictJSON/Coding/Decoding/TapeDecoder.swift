@@ -429,8 +429,9 @@ extension TapeDecoder {
     let token = document.tape[place]
     if token.kind == .string, document.options.decimals == .string {
       let text = try decodeValue(String.self, at: place, step: step)
-      guard text.utf8.allSatisfy(\.isPartOfNumber), let value = Decimal(jsonNumber: text) else {
-        throw corrupted(.invalid, "a string of digits that fits Decimal", at: place, step: step)
+      // `Decimal(string:)` reads the start of a text, whatever follows.
+      guard let number = JSONNumber(text), let value = Decimal(jsonNumber: number.text) else {
+        throw corrupted(.invalid, "a string with a number that fits Decimal", at: place, step: step)
       }
       return value
     }
@@ -474,17 +475,5 @@ extension TapeDecoder {
   func corrupted(_ kind: JSONError.Kind, _ expected: String, at place: Int, step: Step?) -> DecodingError {
     let error = JSONError(kind, path: [], offset: 0, expected: expected)
     return DecodingError(error.inside(path(to: step), from: document.tape[place].start), type: Any.self)
-  }
-}
-
-extension UInt8 {
-  /// Whether it occurs in numbers. `Decimal(string:)` reads the start of a text, whatever follows.
-  fileprivate var isPartOfNumber: Bool {
-    switch self {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
-      UInt8(ascii: "e"), UInt8(ascii: "E"):
-      true
-    default: false
-    }
   }
 }
