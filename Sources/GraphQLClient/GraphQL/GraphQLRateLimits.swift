@@ -47,7 +47,7 @@ private struct Throttled: JSONDecodable {
     for error in errors {
       if let path = error["path"]?.arrayValue, path.count > 1 { mayFollowEffects = true }
       guard let code = error["extensions"]?["code"]?.stringValue ?? error["type"]?.stringValue,
-        GraphQLErrors.throttlingCodes.contains(code)
+        GraphQLErrors.throttlingCodes.contains(where: { $0.hasBytes(of: code) })
       else { continue }
       isThrottled = true
       if let seconds = error["extensions"]?["retryAfter"]?.numberValue { wait = .seconds(min(max(seconds, 0), 1e6)) }
