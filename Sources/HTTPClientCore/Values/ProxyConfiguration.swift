@@ -153,7 +153,8 @@ package struct ProxyServer: Hashable, Sendable, CustomStringConvertible, CustomR
     }
     let user = components.user.map { "\($0):\(components.password ?? "")" }
     authorization = user.map { "Basic \(Data($0.utf8).base64EncodedString())" }
-    secrets = [authorization, user, components.password].compactMap(\.self)
+    // The user alone may be a token, too.
+    secrets = [authorization, user, components.user, components.password].compactMap(\.self)
     (components.user, components.password) = (nil, nil)
     (components.path, components.query, components.fragment) = ("", nil, nil)
     guard let url = components.url else { throw RequestError(.invalidRequest, "It is not a URL with a host.") }

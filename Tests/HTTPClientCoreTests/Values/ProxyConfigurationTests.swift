@@ -137,5 +137,7 @@ import Testing
     for secret in ["Basic \(base64)", base64, password, "me:\(password)", "proxy%2B\(canary)"] {
       #expect(redactor.redact("got '\(secret)'.") == "got '<redacted>'.")
     }
+    _ = ProxyConfiguration(https: "http://user+\(canary)@proxy:3128")
+    #expect(Redactor(secretsOf: request).redact("Access denied for user+\(canary).") == "Access denied for <redacted>.")
   }
 }
