@@ -123,7 +123,7 @@ public struct EventStreamParser: Sendable {
       data?.append(contentsOf: value)
     case "id" where !value.contains(0): newEventID = String(decoding: value, as: UTF8.self).comparable
     case "retry" where !value.isEmpty && value.allSatisfy(\.isDigit):
-      retryDelay = Int(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) }
+      if let milliseconds = Int(String(decoding: value, as: UTF8.self)) { retryDelay = .milliseconds(milliseconds) }
     default: break  // a comment, which begins with a colon, or a field that is not known
     }
     return nil

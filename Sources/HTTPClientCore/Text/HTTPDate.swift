@@ -19,7 +19,7 @@ extension Date {
         date = HTTPDateReader.days(year, fields.month, fields.day)
       }
     }
-    guard fields.day <= HTTPDateReader.dayCount(of: fields.month, in: year) else { return nil }
+    guard fields.day >= 1, fields.day <= HTTPDateReader.dayCount(of: fields.month, in: year) else { return nil }
     self.init(timeIntervalSince1970: Double(date * 86_400 + fields.time))
   }
 }

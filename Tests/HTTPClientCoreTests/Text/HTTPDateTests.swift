@@ -17,6 +17,14 @@ struct HTTPDateTests {
   }
 
   @Test(arguments: [
+    "Sun, 00 Jan 2030 00:00:00 GMT", "Sunday, 00-Nov-94 08:49:37 GMT", "Sun Nov  0 08:49:37 1994",
+    "Fri, 31 Nov 2029 00:00:00 GMT", "Thu, 29 Feb 2029 00:00:00 GMT",
+  ])
+  func `a day that its month does not have is no date`(text: String) {
+    #expect(Date(httpDate: text) == nil)
+  }
+
+  @Test(arguments: [
     ("2026-11-26", "76", 2076), ("2026-11-26", "77", 1977), ("2026-11-26", "26", 2026), ("2026-11-26", "99", 1999),
     ("1994-11-06", "44", 2044), ("1994-11-06", "45", 1945), ("2060-01-01", "09", 2109), ("2060-01-01", "11", 2011),
   ])
