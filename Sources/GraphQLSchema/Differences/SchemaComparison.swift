@@ -216,9 +216,12 @@ extension SchemaComparison {
     }
   }
 
-  /// Whether defaults that are written otherwise are one value, such as `1` and `1.0`.
+  /// Whether defaults that are written otherwise are one value, such as `1` and `1.0`. What a scalar of the schema's own
+  /// takes `A` and `"A"` for, only the server knows.
   private func isSameDefault(_ old: InputValue, _ new: InputValue) -> Bool {
-    guard let before = old.defaultValue, let after = new.defaultValue,
+    let type = old.type.named
+    guard type.kind != .scalar || self.old.builtInTypes.contains(where: { $0.name == type.name }),
+      let before = old.defaultValue, let after = new.defaultValue,
       let value = self.old.coerce(literal: before, to: old.type)
     else { return false }
     return value == self.new.coerce(literal: after, to: new.type)

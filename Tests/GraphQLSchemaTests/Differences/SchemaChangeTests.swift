@@ -87,11 +87,13 @@ import Testing
     #expect(try changes("type A { a(\(old)): Int }" + input, "type A { a(\(new)): Int }" + input).isEmpty)
   }
 
-  @Test(arguments: [("I = { a: 1 }", "I = { a: 2 }"), ("Int = A", "Int = B"), ("Float = 1.0", "Float = 1.5")])
+  @Test(arguments: [
+    ("I = { a: 1 }", "I = { a: 2 }"), ("Int = A", "Int = B"), ("Float = 1.0", "Float = 1.5"), ("S = A", #"S = "A""#),
+  ])
   func `a default with another value is a dangerous change, also where it does not fit its type`(
     old: String, new: String
   ) throws {
-    let input = " input I { a: Int }"
+    let input = " scalar S input I { a: Int }"
     let changes = try changes("type A { a(x: \(old)): Int }" + input, "type A { a(x: \(new)): Int }" + input)
     #expect(changes.count == 1)
     #expect(changes.first?.hasPrefix("dangerous: the default of the argument A.a(x:)") == true)
