@@ -123,6 +123,11 @@ extension RequestOwners.Owner: CustomStringConvertible, CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+extension RequestOwners.TokenOwner: CustomStringConvertible, CustomReflectable {
+  var description: String { Redactor.placeholder }
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 extension RequestOwners.TokenOwner {
   /// Whom the request is for, since it has entered the middlewares; before that, whom the provider's current token stands
   /// for. `currentToken` is `nil` if there is no provider.

@@ -149,3 +149,8 @@ package final class SentSecrets: Sendable {
     return others.isEmpty ? own : Redactor(joining: [own] + others.map(\.redactor))
   }
 }
+
+extension SentSecrets: CustomStringConvertible, CustomReflectable {
+  package var description: String { Redactor.placeholder }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

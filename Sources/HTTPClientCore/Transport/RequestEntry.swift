@@ -181,3 +181,8 @@ extension HTTPRequest {
   /// Records that a transport sends the request once more by itself; returns false if it was sent often enough.
   package func recordResending() -> Bool { context.entry?.recordResending() ?? true }
 }
+
+extension RequestEntry.Token: CustomStringConvertible, CustomReflectable {
+  package var description: String { Redactor.placeholder }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -153,8 +153,9 @@ package struct ProxyServer: Hashable, Sendable, CustomStringConvertible, CustomR
     }
     let user = components.user.map { "\($0):\(components.password ?? "")" }
     authorization = user.map { "Basic \(Data($0.utf8).base64EncodedString())" }
-    // The user alone may be a token, too.
-    secrets = [authorization, user, components.user, components.password].compactMap(\.self)
+    // A user without a password may be a token; with one, it is often a name that stands elsewhere, too.
+    let token = (components.password ?? "").isEmpty ? components.user : nil
+    secrets = [authorization, user, token, components.password].compactMap(\.self)
     (components.user, components.password) = (nil, nil)
     (components.path, components.query, components.fragment) = ("", nil, nil)
     guard let url = components.url else { throw RequestError(.invalidRequest, "It is not a URL with a host.") }

@@ -139,5 +139,8 @@ import Testing
     }
     _ = ProxyConfiguration(https: "http://user+\(canary)@proxy:3128")
     #expect(Redactor(secretsOf: request).redact("Access denied for user+\(canary).") == "Access denied for <redacted>.")
+    // A name beside a password stands elsewhere, too.
+    _ = ProxyConfiguration(https: "http://some.name:\(password)@proxy:3128")
+    #expect(Redactor(secretsOf: request).redact("some.name@corp.example") == "some.name@corp.example")
   }
 }
