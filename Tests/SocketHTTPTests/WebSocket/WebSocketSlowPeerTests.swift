@@ -118,7 +118,7 @@ import Testing
     }
     let log = try WebSocketLog(
       transport.connect(
-        server.request { ($0.timeouts.ping, $0.timeouts.pong) = (.milliseconds(200), .milliseconds(500)) }))
+        server.request { ($0.timeouts.ping, $0.timeouts.pong) = (.milliseconds(200), .milliseconds(1_500)) }))
     #expect(try await log.ended().suffix(2) == [.closed(.normal), .completed])
     #expect(log.texts.count == 30)
   }
