@@ -10,6 +10,17 @@ import Testing
     return Redactor(secretsOf: try request(headers: headers))
   }
 
+  @Test func `S3: neither what was sent nor whose a request is stands in a dump`() {
+    let sent = SentSecrets(declared: [])
+    sent.add(texts: ["canary-token-1"])
+    var text = ""
+    dump(sent, to: &text)
+    dump(RequestEntry.Token(account: nil, value: "canary-token-1"), to: &text)
+    text += String(describing: sent) + String(reflecting: RequestEntry.Token(account: nil, value: "canary-token-1"))
+    #expect(text.contains(Redactor.placeholder))
+    #expect(!text.contains("canary"))
+  }
+
   @Test func `S3: a secret is taken out wherever it stands, alone or with what stood before it`() throws {
     let redactor = try redactor()
     #expect(redactor.redact("Bearer \(canary)") == "<redacted>")
