@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: ["1.-5", "--5", "1e -5", "1. 77", "- 5", "1.\n2.5", "-", "01", "1.", "1e"])
-  func `an id that is no number of JSON is an error, not the part that is one`(number: String) {
+  func `an id that is a malformed number is an error, not its valid part`(number: String) {
     #expect(throws: JSONError.self) { try Liker(json: #"{"id":\#(number),"avatar":""}"#) }
   }
 

@@ -45,7 +45,7 @@ public struct AuthMiddleware: HTTPMiddleware {
     /// `nil` for `Bearer …`.
     private let fieldValue: (@Sendable (AccessToken) -> String)?
     /// The field with the token that was sent last: checking a field of this length takes longer than all else here.
-    private let last = Locked<TokenField?>(nil)
+    private let last = LastToken<HTTPField>()
 
     init(
       _ keeper: TokenKeeper, _ challenge: AuthenticationChallenge, _ accounts: AccountSource,
@@ -61,19 +61,8 @@ public struct AuthMiddleware: HTTPMiddleware {
     /// The field that carries a token.
     func field(with token: AccessToken) throws(RequestError) -> HTTPField {
       if let fieldValue { return try HTTPField(name: accounts.fieldName, value: fieldValue(token)) }
-      if let last = last.withLock({ $0 }), last.token.value.hasBytes(of: token.value) { return last.field }
-      let field = try HTTPField(name: accounts.fieldName, value: "Bearer " + token.value)
-      last.withLock { $0 = TokenField(token: token, field: field) }
-      return field
-    }
-
-    private final class TokenField: Sendable {
-      let token: AccessToken
-      let field: HTTPField
-
-      init(token: AccessToken, field: HTTPField) {
-        self.token = token
-        self.field = field
+      return try last.value(of: token) { token throws(RequestError) in
+        try HTTPField(name: accounts.fieldName, value: "Bearer " + token.value)
       }
     }
 

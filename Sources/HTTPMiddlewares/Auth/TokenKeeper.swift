@@ -103,18 +103,8 @@ final class TokenKeeper: Sendable {
   private let scheduler: any Scheduler
   private let now: @Sendable () -> Date
   private let standings = Locked<[Holder: Standing]>([:])
-  /// The last token without an account, and its hash: most requests are sent with it.
-  private let last = Locked<HashedToken?>(nil)
-
-  private final class HashedToken: Sendable {
-    let token: AccessToken
-    let hash: Int
-
-    init(_ token: AccessToken) {
-      self.token = token
-      hash = TokenLineage.hash(of: token.value)
-    }
-  }
+  /// The hash of the last token without an account.
+  private let lastHash = LastToken<Int>()
 
   init(
     _ provider: any TokenProvider, refreshAhead: Duration, timeout: Duration, scheduler: any Scheduler,
@@ -208,10 +198,7 @@ final class TokenKeeper: Sendable {
   }
 
   private func hash(of token: AccessToken) -> Int {
-    if let last = last.withLock({ $0 }), last.token.value.hasBytes(of: token.value) { return last.hash }
-    let new = HashedToken(token)
-    last.withLock { $0 = new }
-    return new.hash
+    lastHash.value(of: token) { TokenLineage.hash(of: $0.value) }
   }
 
   /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made; in the

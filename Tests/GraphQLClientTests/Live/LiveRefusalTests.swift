@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: ["SUBSCRIPTION_MAX_LIMIT", "SUBSCRIPTION_SCHEMA_RELOAD"])
-  func `the server is told that an operation which a result refuses for now is complete, before it is sent again`(
+  func `an operation that a result refuses for now is completed at the server before it is sent again`(
     code: String
   ) throws {
     let harness = try SocketHarness()
@@ -91,7 +91,7 @@ import Testing
     #expect(completed(attempt) == [attempt.ids[0]])
   }
 
-  @Test func `the server is told that an operation is complete which a result ends for good`() throws {
+  @Test func `an operation that a result ends for good is completed at the server`() throws {
     let harness = try SocketHarness(attempts: 1)
     let (seen, attempt) = try harness.connected()
     let other = harness.subscribe()

@@ -18,7 +18,7 @@ struct LiveFailure: Error {
   var remedy: Remedy
   /// The close code that tells the server, where this side ends the connection.
   var closeCode: UInt16 = 1000
-  /// Whether a result says it, so that the operation goes on at the server until it is told otherwise.
+  /// Whether a result says it, so that the operation continues at the server until this side completes it.
   var isResult = false
 
   init(_ error: RequestError, _ remedy: Remedy, closeCode: UInt16 = 1000) {
