@@ -401,6 +401,32 @@ struct PageTests {
     withExtendedLifetime(server) {}
   }
 
+  @Test func `a heart that is pressed again before the response is set back after it`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let browser = try await Chromium()
+    try await browser.open(page(server))
+    let heart = heart("m0-1")
+    try await browser.wait(until: "\(heart)?.ariaPressed === 'false' && \(state) === 'live'")
+    let methods =
+      """
+      (async () => {
+        const [send, methods] = [fetch, []];
+        fetch = (path, options) => { methods.push(options.method); return send(path, options); };
+        for (let count = 0; count < 6; count++) \(heart).click();
+        while (\(heart).ariaBusy === "true") await new Promise(resolve => setTimeout(resolve, 10));
+        return methods.join();
+      })()
+      """
+    #expect(try await browser.evaluate(methods) == "PUT,DELETE")
+    let isLiked =
+      """
+      send("GET", `${path}?${as}`).then(response => response.json())
+        .then(({ moments }) => moments[1].likes.some(liker => liker.id === user))
+      """
+    #expect(try await browser.evaluate(isLiked) == false)
+    withExtendedLifetime(server) {}
+  }
+
   @Test func `a browser that has two users' tabs keeps them apart`() async throws {
     let server = try await Server(BFF("--auth", "graphql"))
     let browser = try await Chromium()
