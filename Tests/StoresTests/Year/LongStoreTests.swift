@@ -45,8 +45,7 @@ struct LongStoreTests {
   {
     var random = SplitMix(seed: 1)
     // Three values are polled all year; others are watched for a day.
-    let polled = ["k1", "k2", "k3"].map { key in Recorder(store.stream(key, every: YearClock.hour * 3)) }
-    var polledAsOf = polled.map { _ in 0.0 }
+    let polled = ["k1", "k2", "k3"].map { key in Polled(store.stream(key, every: YearClock.hour * 3)) { $0.asOf } }
     var watchers: [Recorder<Snapshot<YearValue>>] = []
     var faults: [String] = []
     var (mostEntries, mostTimers, mostMemory) = (0, 0, 0)
@@ -98,14 +97,9 @@ struct LongStoreTests {
       mostEntries = max(mostEntries, entries)
       mostMemory = max(mostMemory, memory)
       mostTimers = max(mostTimers, clock.time.pendingCount)
-      for (place, recorder) in polled.enumerated() {
-        for snapshot in recorder.take() { if let value = snapshot.value { polledAsOf[place] = value.asOf } }
+      for polled in polled {
         // Failures in a row double the pause, and a clock that is set back makes what is cached seem younger.
-        let asOf = Duration.seconds(polledAsOf[place])
-        let age = clock.time.now - asOf
-        if age > YearClock.hour * 12 + clock.setBack(since: asOf) {
-          faults.append("\(hour) h: what is polled is \(age) old")
-        }
+        if let fault = await polled.fault(clock, YearClock.hour * 12) { faults.append("\(hour) h: \(fault)") }
       }
       if faults.count > 20 { break }
     }
@@ -114,7 +108,8 @@ struct LongStoreTests {
     #expect(mostEntries <= 20)
     #expect(mostTimers <= 20)
     #expect(requests.value > 10_000)
-    for recorder in polled + watchers { recorder.dispose() }
+    for polled in polled { polled.dispose() }
+    for recorder in watchers { recorder.dispose() }
     clock.time.advance(by: YearClock.day)
     #expect(store.statistics.count == 0)
     #expect(clock.time.pendingCount == 0)

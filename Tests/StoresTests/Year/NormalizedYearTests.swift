@@ -114,16 +114,18 @@ struct NormalizedYearTests {
     var faults: [String] = []
     var (mostBytes, mostEntities, mostTimers, largestFolder) = (0, 0, 0, 0)
     var store = try store()
-    var polled: [Recorder<Snapshot<GetIssue.ResponseData>>] = []
-    var polledAsOf = [0.0, 0.0]
+    var polled: [Polled] = []
     var watchers: [Recorder<Snapshot<GetIssue.ResponseData>>] = []
     for day in 0..<365 {
       clock.jumpIfDue(on: day)
       if day % 91 == 0 {
-        for recorder in polled + watchers { recorder.dispose() }
+        for polled in polled { polled.dispose() }
+        for recorder in watchers { recorder.dispose() }
         await store.close()
         store = try self.store()
-        polled = (0..<2).map { Recorder(store.stream(GetIssue("\($0)"), every: YearClock.hour * 8)) }
+        polled = (0..<2).map { id in
+          Polled(store.stream(GetIssue("\(id)"), every: YearClock.hour * 8)) { $0.issue?.title.flatMap { Double($0) } }
+        }
       }
       for recorder in watchers { recorder.dispose() }
       watchers = (0..<2).map { _ in
@@ -141,15 +143,8 @@ struct NormalizedYearTests {
       }
       try await store.flush()
       largestFolder = max(largestFolder, bytes)
-      for (place, recorder) in polled.enumerated() {
-        for snapshot in recorder.take() {
-          if let title = snapshot.value?.issue?.title, let asOf = Double(title) { polledAsOf[place] = asOf }
-        }
-        let asOf = Duration.seconds(polledAsOf[place])
-        let age = clock.time.now - asOf
-        if age > YearClock.day + clock.setBack(since: asOf) {
-          faults.append("day \(day): what is polled is \(age) old")
-        }
+      for polled in polled {
+        if let fault = await polled.fault(clock, YearClock.day) { faults.append("day \(day): \(fault)") }
       }
       if faults.count > 20 { break }
     }
@@ -161,7 +156,8 @@ struct NormalizedYearTests {
     // Beside the records, files say when each of up to 16,384 operations came.
     #expect(largestFolder <= TestScale.count(1, long: 2) << 20)
     #expect(server.count.value > 365 * 5)
-    for recorder in polled + watchers { recorder.dispose() }
+    for polled in polled { polled.dispose() }
+    for recorder in watchers { recorder.dispose() }
     clock.time.advance(by: YearClock.day * 2)
     store.collect()
     #expect(store.entityCount <= 1)

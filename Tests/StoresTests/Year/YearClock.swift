@@ -1,3 +1,4 @@
+import LoopbackServers
 import StoresTestSupport
 import Streams
 import StreamsTesting
@@ -64,4 +65,29 @@ struct YearValue: Codable, Hashable, Sendable {
   var asOf: Double
   /// The wall clock then.
   var dated: StoreTime
+}
+
+/// Something that is polled all year.
+final class Polled: Sendable {
+  /// The second of the year in which the latest value was made that was shown.
+  private let asOf = Monitor(0.0)
+  private let bag = DisposeBag()
+
+  init<Value>(_ stream: Observable<Snapshot<Value>>, asOf: @escaping @Sendable (Value) -> Double?) {
+    stream.compactMap { $0.value.flatMap(asOf) }
+      .subscribe(onNext: { [monitor = self.asOf] second in monitor.update { $0 = second } }).disposed(by: bag)
+  }
+
+  func dispose() { bag.dispose() }
+
+  /// What is wrong if the value may be of a certain age at most, but for what the clock was set back since.
+  func fault(_ clock: YearClock, _ limit: Duration) async -> String? {
+    let isYoung = { @Sendable (second: Double) in
+      clock.time.now - .seconds(second) <= limit + clock.setBack(since: .seconds(second))
+    }
+    if isYoung(asOf.value) { return nil }
+    // Hours pass here while a thread that shows a value waits for a processor.
+    if (try? await asOf.wait(within: .seconds(10), until: isYoung)) != nil { return nil }
+    return "what is polled is \(clock.time.now - .seconds(asOf.value)) old"
+  }
 }
