@@ -141,7 +141,8 @@ public struct WebSocketTimeouts: Hashable, Sendable {
   public var pong = Duration.seconds(10)
 
   /// From the close frame of this side until the server's, and from the server's until it ends the connection; 5 seconds
-  /// by default.
+  /// by default. While what is queued before the close frame is being taken, and while the observer is so far behind that
+  /// nothing more is read, it does not pass.
   public var close = Duration.seconds(5)
 
   /// Makes timeouts with the default values.

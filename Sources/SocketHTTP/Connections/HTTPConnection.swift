@@ -141,6 +141,8 @@ struct ExchangeLoss: Sendable {
   var isRefused = false
   /// Whether the server demands HTTP/1.1 for it (RFC 9113, section 7, `HTTP_1_1_REQUIRED`), and so for all of its origin.
   var requiresHTTP1 = false
+  /// Whether the server has closed the connection to it because of an error, or of too much to do (RFC 9113, section 7).
+  var isExpelled = false
 }
 
 /// The outcome of writing.

@@ -77,14 +77,15 @@ extension SocketEngine {
   /// What becomes of an exchange that its server has refused or ended. One that `isMoved` goes to another connection, or in
   /// another version; otherwise, the next attempt may well meet the same server in the same state.
   ///
-  /// If a connection ends that `hasCarried` others, that is no refusal.
+  /// If a connection ends that `hasCarried` others, that is no refusal, unless the server says that something is wrong.
   private func fate(of loss: ExchangeLoss, _ error: RequestError, isMoved: Bool, hasCarried: Bool) -> Fate {
     // Anything else is the request's fault, or that of what it sends.
     guard error.kind == .connectionLost, mayReplay(loss, error) else { return .fails }
     if loss.reached != .never { return .replayed }
-    if isMoved, hasCarried { return .replayed }
+    let hasMoved = isMoved && !loss.isExpelled
+    if hasMoved, hasCarried { return .replayed }
     guard let number = countRefusal(loss) else { return .fails }
-    return isMoved || number == 1 ? .replayed : .postponed(refusalBackoff.delay(after: number - 1))
+    return hasMoved || number == 1 ? .replayed : .postponed(refusalBackoff.delay(after: number - 1))
   }
 
   /// The time of an exchange that was postponed has come.

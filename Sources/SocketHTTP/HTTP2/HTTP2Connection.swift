@@ -406,8 +406,9 @@ final class HTTP2Connection: HTTPConnection {
         // What it has responded to, it has taken, whatever it says.
         loss.isRefused = reset.isUnprocessed && !loss.hasReceived
         // What it demands in another version it has not carried out in this one; another protocol says nothing about HTTP.
-        let demandsHTTP1 = reset.cause == .peer && reset.code == .http11Required && !loss.hasReceived
+        let demandsHTTP1 = reset.isByServer && reset.code == .http11Required && !loss.hasReceived
         loss.requiresHTTP1 = demandsHTTP1 && loss.exchange.channel == nil
+        loss.isExpelled = reset.cause == .goAway && reset.code != .noError && !loss.requiresHTTP1
         loss.reached = loss.isRefused || demandsHTTP1 ? .never : .maybe
       }.map { loss in
         var error = reset.error

@@ -47,6 +47,9 @@ struct HTTP2Reset: Equatable {
   /// whatever it does.
   var isUnprocessed: Bool { cause == .goAway || cause == .limit || cause == .peer && code == .refusedStream }
 
+  /// Whether the code is the server's.
+  var isByServer: Bool { cause == .peer || cause == .goAway }
+
   /// The error that observers get.
   var error: RequestError {
     let reached: RequestError.Reach = isUnprocessed ? .never : .maybe
@@ -55,7 +58,10 @@ struct HTTP2Reset: Equatable {
     case .limit:
       RequestError(.connectionLost, "The server takes no more requests on this connection for now.", reached: reached)
     case .goAway:
-      RequestError(.connectionLost, "The server closed the connection before it took the request.", reached: reached)
+      RequestError(
+        .connectionLost,
+        "The server closed the connection before it took the request\(code == .noError ? "" : ", with \(code)").",
+        reached: reached)
     case .malformed(let reason): RequestError(.badResponse, "The response is not valid HTTP/2: \(reason).")
     case .tooLarge(let limit):
       RequestError(.tooLarge, "The head of the response is larger than \(limit) bytes, or has too many fields.")

@@ -32,12 +32,13 @@ struct WebSocketOutput {
   private var blocks = Fifo<[UInt8]>()
   private var lastBlock: [UInt8] = []
   /// How many bytes wait in all of them.
-  private var waiting = 0
-  /// The pongs that go out as soon as a frame is written.
+  private(set) var waiting = 0
+  /// What goes out as soon as a frame is written: pongs, and a ping of this side's own.
   private var pongs = Fifo<Data>()
+  private var isPingDue = false
   /// The close that follows once the observer has got what came before the end of the connection.
   private var pendingClose: WebSocketClosure?
-  private var hasClosed = false
+  private(set) var hasClosed = false
   private var writeError: RequestError?
   private let limit: Int
   private let compression: CompressionAgreement?
@@ -86,10 +87,17 @@ struct WebSocketOutput {
     return write()
   }
 
-  /// Sends a ping. Throws what `send` does.
+  /// Sends a ping, behind all that waits. Throws what `send` does.
   mutating func ping(_ payload: Data) throws(RequestError) -> Outcome {
     try checkRoom(for: payload.count)
     payload.withUnsafeBytes { add(.ping, $0) }
+    return write()
+  }
+
+  /// Sends an empty ping ahead of what waits, however much that is.
+  mutating func pingAhead() -> Outcome {
+    guard !hasClosed else { return .done }
+    isPingDue = true
     return write()
   }
 
@@ -108,8 +116,8 @@ struct WebSocketOutput {
   mutating func close(_ closure: WebSocketClosure) -> Outcome {
     guard !hasClosed else { return .done }
     hasClosed = true
-    pendingClose = nil
-    addPongs()
+    (pendingClose, isPingDue) = (nil, false)
+    addAhead()
     closure.payload.withUnsafeBytes { add(.close, $0) }
     return write()
   }
@@ -136,8 +144,9 @@ struct WebSocketOutput {
     if lastBlock.count >= Self.largestTurn { endLastBlock() }
   }
 
-  private mutating func addPongs() {
+  private mutating func addAhead() {
     while let payload = pongs.popFirst() { payload.withUnsafeBytes { add(.pong, $0) } }
+    if exchange(&isPingDue, with: false) { add(.ping, UnsafeRawBufferPointer(start: nil, count: 0)) }
   }
 
   private mutating func endLastBlock() {
@@ -171,15 +180,15 @@ struct WebSocketOutput {
     }
   }
 
-  /// Makes `bytes` what is to be written next, pongs first; returns false if nothing waits.
+  /// Makes `bytes` what is to be written next, pongs and pings first; returns false if nothing waits.
   private mutating func takeNext() -> Bool {
     guard position == bytes.count else { return true }
     bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
     position = 0
-    if !pongs.isEmpty {
+    if !pongs.isEmpty || isPingDue {
       // Ahead of what waits: the blocks begin and end with whole frames.
       swap(&bytes, &lastBlock)
-      addPongs()
+      addAhead()
       swap(&bytes, &lastBlock)
     } else if let block = blocks.popFirst() {
       bytes = block

@@ -72,8 +72,12 @@ extension WebSocketSession {
 
   /// Continues writing.
   func flush() {
-    guard let outcome = output.withLock({ $0?.write() }) else { return }
-    switch writeOn(outcome) {
+    let before = output.withLock { $0?.waiting ?? 0 }
+    guard let first = output.withLock({ $0?.write() }) else { return }
+    let outcome = writeOn(first)
+    let (left, isClosing) = output.withLock { ($0?.waiting ?? 0, $0?.hasClosed ?? false) }
+    if left < before { didWriteOn(isClosing: isClosing) }
+    switch outcome {
     case .done, .blocked: break
     case .more: loop?.submit { [self] in flush() }
     case .broken: read()

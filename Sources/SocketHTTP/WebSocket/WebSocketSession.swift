@@ -402,8 +402,7 @@ extension WebSocketSession {
     case nil: return
     case .wait(let instant): next = instant
     case .ping(let instant):
-      // If too much waits to be sent, the server gives no sign of life either.
-      send { output in try? output?.ping(Data()) }
+      send { $0?.pingAhead() }
       next = instant
     case .lost:
       return fail(timedOut(after: request.timeouts.pong, waitingFor: "a sign of life, after a ping, of"))
@@ -411,12 +410,22 @@ extension WebSocketSession {
     heartbeatTimer = loop.schedule(at: next) { [weak self] in self?.beat() }
   }
 
+  /// There was room for more of what waited: the server, or the network, only takes its time for it.
+  func didWriteOn(isClosing: Bool) {
+    signs.excuse(at: .now)
+    if isClosing { awaitClose() }
+  }
+
   // MARK: - The end
 
-  /// This side has sent its close.
+  /// This side has sent its close, or a part of what comes before it.
   func awaitClose() {
     guard case .open = phase else { return }
-    setTimer(request.timeouts.close) { $0.fail($0.timedOut(after: $1, waitingFor: "the close of")) }
+    setTimer(request.timeouts.close) { session, limit in
+      // While nothing is read because the observer is behind, the server's close would not be, either.
+      if session.isPaused, session.pauseTimer == nil { return session.awaitClose() }
+      session.fail(session.timedOut(after: limit, waitingFor: "the close of"))
+    }
   }
 
   /// The subscription was disposed.

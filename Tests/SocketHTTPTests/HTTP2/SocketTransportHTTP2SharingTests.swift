@@ -276,4 +276,29 @@ import Testing
     }
     upload.subscription.dispose()
   }
+
+  /// It responds to one request on each connection, and says that it has too much to do: ENHANCE_YOUR_CALM.
+  @Test func `what a server refuses because it has too much to do is not sent at once again and again`() async throws {
+    let connections = Monitor(0)
+    let server = try HTTP2ScriptedServer { connection in
+      connections.update { $0 += 1 }
+      let stream = try connection.readRequest()
+      // The others are on their way by then.
+      for _ in 1..<(11 - connection.number) { _ = try connection.readRequest() }
+      try connection.send(HTTP2ServerFrame.head(stream, isEnd: true) + HTTP2ServerFrame.goAway(stream, 11))
+      connection.finish()
+    }
+    let transport = server.transport {
+      $0.maximumConnectionsPerOrigin = 1
+      $0.refusalBackoff = Backoff(initial: .seconds(60), maximum: .seconds(60), jitter: 0)
+    }
+    let logs = try (0..<10).map { _ in
+      ExchangeLog(transport.send(try server.request(timeouts: HTTPTimeouts(total: .seconds(4)))))
+    }
+    var kinds: [ExchangeLog.Entry?] = []
+    for log in logs { kinds.append(try await log.ended().last) }
+    #expect(kinds.count { $0 == .completed } == 2)
+    #expect(kinds.count { $0 == .failed(.timedOut) } == 8)
+    #expect(connections.value == 2)
+  }
 }

@@ -212,13 +212,14 @@ import Testing
     }
   }
 
-  @Test func `what the server demands in HTTP/1 is sent in it, a mutation, too`() async throws {
+  @Test(arguments: ["/reset?code=13", "/goaway?key=a&code=13"])
+  func `what the server demands in HTTP/1 is sent in it, a mutation, too`(path: String) async throws {
     let server = try await PythonHTTP2Server()
     var configuration = SocketTransport.Configuration()
     configuration.httpVersions = .priorKnowledge
     let transport = SocketTransport(configuration: configuration)
     // The server does not speak HTTP/1, and says so.
-    let request = try server.request("/reset?code=13", method: .post, body: Data("x".utf8))
+    let request = try server.request(path, method: .post, body: Data("x".utf8))
     #expect(await transport.kindOfError(for: request) != nil)
     #expect(try await server.counts(by: server.transport()).errors == 1)
   }

@@ -12,8 +12,8 @@
 /reset?code=C               resets the stream with that code
 /half?code=C                sends half of a body, and resets the stream
 /refuse?key=K&count=N       refuses the first N requests with this key (REFUSED_STREAM)
-/goaway?key=K               the first time with this key: closes the connection to this stream and later ones (GOAWAY), and
-                            ends it once the others are done
+/goaway?key=K&code=C        the first time with this key: closes the connection to this stream and later ones (GOAWAY), with
+                            that code, 0 by default, and ends it once the others are done
 /drain                      responds, and says that the connection takes no more
 /cut                        closes the connection at once
 /websocket                  is a WebSocket (RFC 8441), whose first message has the fields of the request, as JSON, and which
@@ -313,7 +313,7 @@ class Connection(asyncio.Protocol):
                 seen[query["key"]] += 1
                 if seen[query["key"]] == 1:
                     self.isDraining = True
-                    self.transport.write(goaway(stream - 2))
+                    self.transport.write(goaway(stream - 2, int(query.get("code", 0))))
                     return
                 self.head(stream)
                 await self.send(stream, b"again", end=True)
@@ -331,9 +331,9 @@ class Connection(asyncio.Protocol):
                 await self.send(stream, json.dumps(counts).encode(), end=True)
 
 
-def goaway(last):
+def goaway(last, code=0):
     """A GOAWAY frame: h2 would take it for the end of the connection."""
-    return bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + max(last, 0).to_bytes(4, "big") + bytes(4)
+    return bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + max(last, 0).to_bytes(4, "big") + code.to_bytes(4, "big")
 
 
 async def main():

@@ -169,6 +169,75 @@ import Testing
     #expect(received.value == accepted)
   }
 
+  /// As over a slow network: the server takes two seconds for each half, and answers no ping before it has got all.
+  @Test func `W2: a server that takes long for what is queued gets all of it, before a close and in spite of pings`()
+    async throws
+  {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for way in WebSocketWay.allCases {
+        for closes in [false, true] { group.addTask { try await sendSlowly(way, closes: closes) } }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  private func sendSlowly(_ way: WebSocketWay, closes: Bool) async throws {
+    let (count, isComplete) = (16, Latch())
+    // A message of a mebibyte is sent in four frames, with heads of 14 bytes; the close has 8 bytes.
+    let size = count * ((1 << 20) + 4 * 14) + (closes ? 8 : 0)
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      var left = size
+      for half in [size / 2, 0] {
+        sleep(2)
+        while left > half {
+          let bytes = peer.socket.receive()
+          if bytes.isEmpty { return }
+          left -= bytes.count
+        }
+      }
+      isComplete.open()
+      try peer.send(ServerFrame.close(1000))
+      peer.waitForEnd()
+    }
+    let request = try server.request {
+      $0.timeouts.close = .seconds(3)
+      if !closes { ($0.timeouts.ping, $0.timeouts.pong) = (.milliseconds(100), .seconds(3)) }
+    }
+    let log = try await WebSocketLog(way.connect(request))
+    let connection = try await log.opened()
+    for _ in 0..<count { try connection.send(.binary(Data(count: 1 << 20))) }
+    if closes { try connection.close() }
+    #expect(try await log.ended() == [.opened(nil), .closed(.normal), .completed])
+    #expect(isComplete.isOpen)
+  }
+
+  @Test(arguments: WebSocketWay.allCases)
+  func `W2: a close is awaited while an observer that is behind keeps it from being read`(way: WebSocketWay)
+    async throws
+  {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      let block = [UInt8](repeating: 7, count: 16 << 10)
+      for _ in 0..<40 { try peer.send(ServerFrame.binary(block)) }
+      try peer.close()
+    }
+    let request = try server.request {
+      $0.limits.undelivered = 64 << 10
+      $0.timeouts.close = .seconds(2)
+    }
+    let isBehind = Latch()
+    let log = try await WebSocketLog(way.connect(request)) { entry in
+      guard case .message = entry, !isBehind.isOpen else { return }
+      isBehind.open()
+      usleep(2_300_000)
+    }
+    try await log.opened().close()
+    let entries = try await log.ended()
+    #expect(entries.count == 43)
+    #expect(entries.suffix(2) == [.closed(.normal), .completed])
+  }
+
   /// What is sent is compressed on the sender's thread, which takes seconds, and not under a lock that the loop needs.
   @Test func `T6, W3: a message of 64 MiB that is compressed delays neither deadlines nor pongs`() async throws {
     let (pongs, size) = (Monitor<[Duration]>([]), Monitor(0))

@@ -93,6 +93,24 @@ import Testing
     #expect(channel.frames == ["1:3", "9:2", "10:7", "8:2"] || channel.frames == ["1:3", "10:7", "9:2", "8:2"])
   }
 
+  @Test func `a ping of this side's own needs no room, goes ahead of what waits, and never behind a close`() throws {
+    let channel = FakeChannel(room: 1)
+    var output = try output(channel, limit: 20)
+    _ = try output.send(.text("one"))
+    _ = try output.send(.binary(Data(count: 12)))
+    _ = output.pingAhead()
+    channel.room = .max
+    _ = output.write()
+    #expect(channel.frames == ["1:3", "9:0", "2:12"])
+    channel.room = 0
+    _ = output.pingAhead()
+    _ = output.close(WebSocketClosure(code: .normal))
+    _ = output.pingAhead()
+    channel.room = .max
+    _ = output.write()
+    #expect(channel.frames == ["1:3", "9:0", "2:12", "9:0", "8:2"])
+  }
+
   @Test func `a large message is sent in parts, between which pongs go out`() throws {
     let channel = FakeChannel(room: 300 << 10)
     var output = try output(channel, limit: 8 << 20)
