@@ -100,6 +100,13 @@ package final class HTTPTarget: Sendable {
   package var isLoopback: Bool { host.isLoopbackHost }
 }
 
+extension HTTPTarget: CustomStringConvertible, CustomReflectable {
+  /// The address without the values of its query, which may be secrets.
+  @usableFromInline package var description: String { url.shownSafely }
+
+  @usableFromInline package var customMirror: Mirror { Mirror(self, children: [(label: "url", value: description)]) }
+}
+
 extension String {
   /// Whether this is a loopback host, given in the form of a target's: `localhost`, an address in `127.0.0.0/8`, or `::1`.
   var isLoopbackHost: Bool {

@@ -42,6 +42,25 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
+  /// Clients have both as members.
+  @Test func `S3: a secret in a URL or in what opens a WebSocket is in no description or dump`() throws {
+    let shown = Monitor("")
+    let harness = try SocketHarness(prepare: { opening in
+      opening.url.append(queryItems: [URLQueryItem(name: "key", value: canary)])
+      try opening.headers.set("X-Key", to: canary)
+      opening.payload = .object(["key": .string(canary)])
+      shown.update { $0 = everythingShown(of: opening) }
+    })
+    _ = try harness.connected()
+    #expect(shown.value.contains("?key=…"))
+    #expect(shown.value.contains("hasPayload: true"))
+    #expect(!shown.value.contains(canary))
+    var client = try APIClient(baseURL: url("http://127.0.0.1:1/graphql?key=\(canary)"))
+    client.graphQL.live = .webSocket(try url("ws://127.0.0.1:1/?key=\(canary)"))
+    #expect(everythingShown(of: client).contains("?key=…"))
+    #expect(!everythingShown(of: client).contains(canary))
+  }
+
   @Test(arguments: StreamLiveTests.Format.allCases, [nil, "alice"])
   func `A2: a sign-out ends streams at once`(format: StreamLiveTests.Format, account: String?) throws {
     let provider = Self.provider(account)

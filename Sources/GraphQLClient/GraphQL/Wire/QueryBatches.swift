@@ -9,12 +9,15 @@ import SystemBase
 /// learned of the server's limit.
 final class QueryBatches: Sendable {
   /// What requests must have in common to be sent as one.
-  private struct Key: Hashable {
+  private struct Key: Hashable, CustomReflectable {
     /// Those of other middlewares may have another account's token.
     let stack: MiddlewareStack
     let url: String
     let headers: HTTPHeaders
     let accounts: [RequestEntry.Account]
+
+    /// What `dump` shows: no query of the URL, which may have secrets.
+    var customMirror: Mirror { Mirror(self, children: ["headers": headers]) }
   }
 
   private struct State {

@@ -185,6 +185,19 @@ private struct TransportIdentity: Hashable, Sendable {
   }
 }
 
+extension WebSocketLiveTransport: CustomReflectable {
+  /// What printing and `dump` show: the address without the values of its query, and none of the connections, which have
+  /// tokens.
+  public var customMirror: Mirror { Mirror(self, children: [(label: "url", value: url?.shownSafely as Any)]) }
+}
+
+extension WebSocketLiveTransport.Opening: CustomReflectable {
+  /// What printing and `dump` show: no secrets, and so neither the values of the query nor the payload.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["url": url.shownSafely, "headers": headers, "hasPayload": payload != nil])
+  }
+}
+
 extension Equatable {
   fileprivate func isEqual(to other: Any) -> Bool { self == other as? Self }
 }
