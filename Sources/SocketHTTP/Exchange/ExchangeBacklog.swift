@@ -18,9 +18,10 @@ final class ExchangeBacklog: Sendable {
     var isTaken = false
     var isOver = false
 
-    /// Adds a part; a small piece of the body is copied to the one before it, since each part takes memory of its own.
+    /// Adds a part; a small piece of the body is copied to the one before it, since each part takes memory of its own: that
+    /// of a read, in HTTP/2.
     mutating func append(_ part: HTTPResponsePart) {
-      if case .body(let piece) = part, case .body(var last)? = parts.last,
+      if case .body(let piece) = part, piece.count <= ExchangeBacklog.smallPiece, case .body(var last)? = parts.last,
         last.count + piece.count <= ExchangeBacklog.largestJoined
       {
         // So that only one refers to the bytes, and they are not copied.
@@ -33,8 +34,8 @@ final class ExchangeBacklog: Sendable {
     }
   }
 
-  /// How many bytes small pieces are collected to.
-  private static let largestJoined = 4 << 10
+  /// The size of a small piece at most, and of those that are collected.
+  private static let (smallPiece, largestJoined) = (4 << 10, 64 << 10)
 
   private let state = Locked(State())
 

@@ -6,6 +6,12 @@ import Testing
 
 /// RFC 9113, sections 5.2 and 6.9.
 @Suite struct HTTP2FlowControlTests {
+  @Test func `E1: as many slow observers as there may be streams of an origin leave the connection a window`() {
+    let (configuration, streams) = (HTTP2Configuration(), SocketTransport.Configuration().maximumStreamsPerOrigin)
+    let most = streams * configuration.streamWindow + configuration.largestGrowth
+    #expect(configuration.connectionWindow >= most)
+  }
+
   // MARK: - Sending
 
   @Test func `a body is sent as far as the stream's window allows, and its end with the last byte`() {
