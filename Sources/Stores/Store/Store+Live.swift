@@ -43,6 +43,7 @@ extension Store {
           changed: changed, for: key, version: version, push: push, isAsynchronous: true, completion: written)
       }
       // It may concern the value that is on its way.
+      state.notePush(to: key)
       if !state.keep(push, for: key) { state.markResponsesOutdated(of: key) }
       state.effects.append(.complete(written, nil))
       return true
@@ -122,25 +123,42 @@ extension Store {
     let backoff = Backoff(initial: .seconds(1), maximum: .seconds(60))
     let failures = Locked(0)
     return stream(key, .cacheOnly)
-      .map { snapshot -> Bool? in
-        if snapshot.isFetching { return nil }
-        return snapshot.errors.first.map { RequestError(wrapping: $0).isOutage } ?? false
-      }
+      .scan(LatestRequest.hasEnded) { $0.next($1) }
       .distinctUntilChanged()
-      .flatMapLatest { isOutage -> Observable<Never> in
-        guard isOutage == true else {
-          if isOutage == false { failures.withLock { $0 = 0 } }
+      .flatMapLatest { request -> Observable<Never> in
+        guard case .hasFailed(let pause) = request else {
+          if request == .hasEnded { failures.withLock { $0 = 0 } }
           return .never()
         }
         let count = failures.withLock { failures in
           failures += 1
           return failures
         }
-        return Observable<Void>.just(()).delay(backoff.delay(after: count), scheduler: scheduler).compactMap { _ in
+        let delay = max(backoff.delay(after: count), pause)
+        return Observable<Void>.just(()).delay(delay, scheduler: scheduler).compactMap { _ in
           self.invalidate(key)
           return nil
         }
       }
+  }
+}
+
+/// What became of the latest request of a key.
+private enum LatestRequest: Equatable {
+  case isOnItsWay
+  case hasEnded
+  /// In an outage; the server may have asked for a pause.
+  case hasFailed(pause: Duration)
+
+  /// What the next snapshot says.
+  func next<Value>(_ snapshot: Snapshot<Value>) -> LatestRequest {
+    if snapshot.isFetching { return .isOnItsWay }
+    if let error = snapshot.errors.first.map({ RequestError(wrapping: $0) }) {
+      return error.isOutage ? .hasFailed(pause: error.pause) : .hasEnded
+    }
+    // What is pushed or changed locally is no answer: what was missed still is.
+    if case .hasFailed = self, snapshot.isStale { return self }
+    return .hasEnded
   }
 }
 

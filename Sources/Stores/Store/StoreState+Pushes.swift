@@ -16,6 +16,13 @@ extension StoreState {
     return true
   }
 
+  /// Notes a push to a key that has no value: the response to a request of another key, or to a change, may lack it.
+  mutating func notePush(to key: Key) {
+    let number = nextNumber()
+    discard(writes.log(key, at: number) { $0.pushedAt = number })
+    discard(localWrites.log(key, at: number) { $0.changedAt = number })
+  }
+
   func pushes(to key: Key, during fetch: UInt64) -> [StoreEntry<Key, Value>.Push] {
     guard let entry = entries[key], !entry.pushes.isEmpty else { return [] }
     return entry.pushes.filter { $0.number > fetch }

@@ -229,7 +229,9 @@ extension StoreState {
     if pushes(to: key, during: fetchID).count > pushed { return false }
     let (logged, targetLogged) = (writes[key], writes[target])
     end(fetch, of: key)
-    refetchLater(key, wasOvertaken: pushed > 0)
+    // Those to the key itself were applied.
+    let lacksPush = target != key && targetLogged.pushedAt > fetchID
+    refetchLater(key, wasOvertaken: pushed > 0 || lacksPush)
     acquire(target)
     let mayBeOutdated = fetch.mayBeOutdated || logged.invalidatedAt > fetchID
     var response = response
@@ -251,7 +253,7 @@ extension StoreState {
     let isNewest =
       isCacheable && fetch.cachesResponse && !isSuperseded && targetLogged.writtenOrRequestedAt <= fetchID && isBetter
     let lacksChange = max(logged.changedAt, targetLogged.changedAt) > fetchID
-    let isCached = isNewest && !lacksChange
+    let isCached = isNewest && !lacksChange && !lacksPush
     // A watcher gets one state: that with the response.
     if !response.isPartial { unhide(afterSuccessOf: fetchID, showing: { $0 != key && !(isCached && $0 == target) }) }
     let isOutOfDate = isSuperseded && entries[key]?.cached?.isInvalidated ?? false

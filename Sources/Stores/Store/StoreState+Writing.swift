@@ -224,7 +224,7 @@ extension StoreState {
     _ layer: Layer<Key, Value>, response: CachedValue<Value>, for key: Key, completion: @escaping WriteCompletion
   ) -> Bool {
     let logged = writes[key]
-    let writtenAt = max(logged.writtenOrRequestedAt, logged.changedAt, logged.pushedAt)
+    let writtenAt = max(logged.writtenOrRequestedAt, logged.changedAt)
     // Removed since the change began, and so not to be brought back by it. One that waits in order was sent later.
     if !layer.isInOrder, logged.removedAt > max(layer.id, writtenAt), (entries[key]?.cached ?? memory.peek(key)) == nil
     {
@@ -232,7 +232,7 @@ extension StoreState {
       effects.append(.complete(completion, nil))
       return true
     }
-    if !layer.isInOrder, writtenAt > layer.id { return false }
+    if !layer.isInOrder, max(writtenAt, logged.pushedAt) > layer.id { return false }
     cache(response, of: layer, for: key, completion: completion)
     endLayer(layer.id)
     return true
@@ -274,16 +274,16 @@ extension StoreState {
   }
 
   /// The response is out of date if the key was invalidated since the change began; if that is not known, as it was
-  /// before, or if it was written locally since: it is unknown whether the response has that write.
+  /// before, or if it was written locally since, or pushed: it is unknown whether the response has that write.
   private mutating func cache(
     _ response: CachedValue<Value>, of layer: Layer<Key, Value>, for key: Key, completion: @escaping WriteCompletion
   ) {
     layers.markCommitted(layer.id, for: key)
     var response = response
     let old = entries[key]?.cached ?? memory.peek(key)
-    let mayLackWrite = layer.isInOrder && localWrites[key].changedAt > layer.id
-    response.isInvalidated =
-      layer.isInOrder ? mayLackWrite || old?.isInvalidated ?? false : writes[key].invalidatedAt > layer.id
+    let mayLackWrite = (layer.isInOrder ? localWrites[key].changedAt : writes[key].pushedAt) > layer.id
+    let isInvalidated = layer.isInOrder ? old?.isInvalidated ?? false : writes[key].invalidatedAt > layer.id
+    response.isInvalidated = mayLackWrite || isInvalidated
     save(response, for: key, isInOrder: layer.isInOrder, isAsynchronous: true, completion: completion)
     if mayLackWrite { refetch(key) }
   }

@@ -81,6 +81,19 @@ import Testing
     #expect(following.take().count == 1)
   }
 
+  @Test func `L8: the response to a change that was sent before a push is stale, though no value was there to push to`() {
+    let store = store()
+    let following = follow(store)
+    let answer = PublishSubject<String>()
+    let change = Recorder(store.mutate(.of("k") { $0 }, send: { answer.asObservable() }))
+    events.onNext(.value("a"))
+    answer.onNext("old")
+    #expect(change.isCompleted.value)
+    #expect(store.peek("k")?.value == "old")
+    #expect(store.peek("k")?.isStale == true)
+    #expect(following.take().count == 1)
+  }
+
   @Test(arguments: [
     LiveEvent<String>.connected, .reconnected, .dropped(3),
   ])
@@ -111,7 +124,8 @@ import Testing
     #expect(following.take().count == 3)
   }
 
-  @Test func `a request for what was missed that fails in an outage is made again, until it succeeds`() {
+  @Test(arguments: [false, true])
+  func `a request for what was missed that fails in an outage is made again, until it succeeds`(isPushed: Bool) {
     let store = store()
     let following = follow(store)
     let watcher = Recorder(store.stream("k", .cacheFirst))
@@ -119,6 +133,8 @@ import Testing
     events.onNext(.reconnected)
     for index in 1...5 {
       server[index].fail(RequestError(.cannotConnect, "Refused."))
+      // No answer, as what was missed is not in it.
+      if isPushed { events.onNext(.value("\(index)")) }
       scheduler.advance(by: .seconds(60))
       #expect(server.count == index + 2)
     }
@@ -128,6 +144,22 @@ import Testing
     #expect(watcher.take().last?.value == "new")
     following.dispose()
     #expect(scheduler.pendingCount == 0)
+  }
+
+  @Test func `R6: it is made no sooner than the server asks for`() {
+    let store = store()
+    let following = follow(store)
+    let watcher = Recorder(store.stream("k", .cacheFirst))
+    var error = RequestError(.httpStatus, "Busy.", status: 503)
+    error.retryAfter = .seconds(120)
+    server[0].fail(error)
+    scheduler.advance(by: .seconds(119))
+    #expect(server.count == 1)
+    scheduler.advance(by: .seconds(1))
+    #expect(server.count == 2)
+    server[1].answer("new")
+    #expect(watcher.take().last?.value == "new")
+    following.dispose()
   }
 
   @Test func `a request that the server refuses is not made again, and nothing is after the end`() {

@@ -100,4 +100,18 @@ struct AliasTests {
     #expect(store.peek("7")?.value == "7 new")
     #expect(watch.take().last?.value == "7 new")
   }
+
+  @Test(arguments: [false, true])
+  func `L8: a response does not replace what was pushed since it was requested`(isRequestedItself: Bool) {
+    if isRequestedItself { store.save("7", for: "7") }
+    let watch = isRequestedItself ? Recorder(store.stream("7", .cacheAndNetwork)) : nil
+    let get = Recorder(store.get("me", .networkOnly))
+    store.receive("7") { _ in "7 pushed" }
+    server[isRequestedItself ? 1 : 0].answer("7 old")
+    #expect(store.peek("7")?.value == (isRequestedItself ? "7 pushed" : nil))
+    #expect(get.brief() == ["7 old network"])
+    if isRequestedItself { server[0].answer("7 old") }
+    #expect(store.peek("7")?.value == (isRequestedItself ? "7 pushed" : nil))
+    watch?.dispose()
+  }
 }
