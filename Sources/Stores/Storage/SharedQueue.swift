@@ -341,11 +341,8 @@ extension SharedQueue {
   /// Whether something waits, or is outstanding.
   var isBusy: Bool { state.withLock { !$0.lines.isEmpty || $0.removal != nil } }
 
-  /// Records whether the server has refused the account.
-  func setRefused(_ isRefused: Bool) {
-    account.setRefused(isRefused)
-    if account.isNeeded { busyAction.withLock { $0 }?() }
-  }
+  /// Sees to it that this is kept as long as nothing else knows that the server has refused the account.
+  func keepRefusal() { if account.isNeeded { busyAction.withLock { $0 }?() } }
 
   /// Sets what to call, without a lock, when there is work.
   func onBusy(_ action: @escaping @Sendable () -> Void) { busyAction.withLock { $0 = action } }

@@ -149,6 +149,7 @@ extension StoreState {
 
   /// Marks what memory has for a key as out of date: others have changed it, and it is unknown to what.
   mutating func markOutdated(_ key: Key) {
+    if let entry = entries[key], !entry.isLoaded { entry.isInvalidatedWhileLoading = true }
     guard ending == nil, var cached = entries[key]?.cached, !cached.isInvalidated else { return }
     cached.isInvalidated = true
     entries[key]?.cached = cached

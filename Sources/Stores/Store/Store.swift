@@ -236,7 +236,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case .finish(let job, let timing, let completion): storage.queue?.finish(job, timing, then: completion ?? { _ in })
     case .share(let key): storage.shared?.begin(key)
     case .shareRemoval: storage.shared?.beginRemoval()
-    case .shareRefusal(let isRefused): storage.shared?.setRefused(isRefused)
+    case .keepRefusal: storage.shared?.keepRefusal()
     case .endOtherStores(let others):
       storage.queue?.endOthers()
       others.notify()
@@ -349,7 +349,7 @@ extension StoreState.Effect {
     switch self {
     case .deliver, .answer, .answering, .endOtherStores: true
     case .complete, .start, .cancel, .refetchLater, .sweepLater: false
-    case .finish, .share, .shareRemoval, .shareRefusal: false
+    case .finish, .share, .shareRemoval, .keepRefusal: false
     }
   }
 

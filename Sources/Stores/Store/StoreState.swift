@@ -27,8 +27,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     /// Carry out work that was added for an asynchronous source of truth: on a key, or the removal of everything.
     case share(Key)
     case shareRemoval
-    /// Let the account's other stores know whether the server has refused it, or that it was signed out.
-    case shareRefusal(Bool)
+    /// Keep what has to know that the server has refused the account; let its other stores know that it was signed out.
+    case keepRefusal
     case endOtherStores(SharedAccount.Ended)
   }
 
@@ -328,7 +328,9 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     // Its own limits apply.
     case .expire: return
     case .refuse(let isRefused):
-      effects.append(.shareRefusal(isRefused))
+      // In the order of the changes of this state.
+      shared.account.setRefused(isRefused)
+      effects.append(.keepRefusal)
       if let completion { effects.append(.complete(completion, nil)) }
       return
     case .removeAll, .signOut:

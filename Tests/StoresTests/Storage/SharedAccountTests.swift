@@ -3,6 +3,7 @@ import HTTPClientCore
 import Stores
 import StoresTestSupport
 import Streams
+import SystemBase
 import TestSupport
 import Testing
 
@@ -46,6 +47,32 @@ import Testing
     if let next { #expect(try await cached("k", in: next) == "v") }
     next = nil
     #expect(try await cached("k", in: store()) == "v")
+  }
+
+  @Test func `S1: a refusal that comes while an accepted change is applied is in force in the next store`() async throws {
+    let (first, hasComeTwice) = (store(), Mutable(false))
+    await first.save("v", for: "k")
+    await first.flush()
+    try await refuse(first)
+    let isAccepted = Mutable(false)
+    let change = Recorder(
+      first.mutate(
+        .ofAll { [network] _, _ in
+          guard isAccepted.value, !hasComeTwice.update({ exchange(&$0, with: true) }) else { return nil }
+          // Of a key whose value is in memory, so that the failure is taken note of at once.
+          let read = first.get("k", .networkOnly).subscribe(onNext: { _ in })
+          network.requests.value.last?.fail(RequestError(.httpStatus, "", status: 401))
+          read.dispose()
+          return nil
+        },
+        send: {
+          isAccepted.update { $0 = true }
+          return .just(1)
+        }))
+    try await change.waitForCompletion()
+    #expect(hasComeTwice.value)
+    #expect(try await cached("k", in: first) == nil)
+    #expect(try await cached("k", in: store()) == nil)
   }
 
   @Test func `S1: a group keeps the store of an account that was refused, if nothing else can remember it`()

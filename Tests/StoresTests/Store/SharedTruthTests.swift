@@ -275,6 +275,29 @@ struct SharedTruthTests {
     try await states.wait { $0 == "old memory ~" }
   }
 
+  @Test func `F1: so it is if they change it while the old value is being read, and it cannot be read again`()
+    async throws
+  {
+    let one = makeStore()
+    await one.save("old", for: "k")
+    await one.flush()
+    let store = Store<String, String>(
+      .ofPartial { [network] key in network.fetch(key) },
+      storage: .async(SharedTruth(shared, timeLimit: .seconds(60))))
+    shared.readGate.hold()
+    let read = Recorder(store.get("k", .cacheFirst))
+    try await shared.readGate.held.wait { $0 == 1 }
+    shared.isAway = true
+    shared.report(.key("k"))
+    try await eventually { store.state.withLock { $0.entries["k"]?.following.isRunning == false } }
+    shared.isAway = false
+    shared.readGate.release()
+    try await network.wait(forCount: 1)
+    network[0].answer("new")
+    try await read.waitForCompletion()
+    #expect(read.brief() == ["new network"])
+  }
+
   /// Lets the server refuse the account to a store; returns what its watcher sees.
   private func refuse(_ store: Store<String, String>) async throws -> (Monitor<[String]>, any Disposable) {
     let seen = Monitor([String]())

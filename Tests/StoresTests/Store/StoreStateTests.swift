@@ -26,7 +26,7 @@ import Testing
       case .cancel: "cancel"
       case .refetchLater(let key, let pause): "request \(key) after \(pause)"
       case .sweepLater: "sweep later"
-      case .finish, .share, .shareRemoval, .shareRefusal: "write"
+      case .finish, .share, .shareRemoval, .keepRefusal: "write"
       case .endOtherStores: "end other stores"
       }
     }
