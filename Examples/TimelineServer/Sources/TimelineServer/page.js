@@ -57,24 +57,24 @@ const reason = async response => response
   ? (await response.json().catch(() => null))?.error?.message ?? `the status is ${response.status}`
   : "the server is away";
 
-// What the user wants of each moment whose like is being saved.
-const wanted = new Map();
-// The event that follows shows the like, here as in all other browsers. It may come before the response: a heart that is
-// pressed again until then is sent after it.
+// What the user wants of each moment whose like is being saved: whenever a heart is pressed, the opposite of what it shows.
+const wishes = new Map();
+// The event that follows shows the like, here as in all other browsers. It may come before the response: what is wanted
+// until then is sent after it.
 const like = async (id, heart) => {
-  const isBusy = wanted.has(id);
-  wanted.set(id, !(isBusy ? wanted.get(id) : heart.ariaPressed === "true"));
+  const isBusy = wishes.has(id);
+  wishes.set(id, heart.ariaPressed !== "true");
   if (isBusy) return;
   heart.ariaBusy = "true";
   let isLiked, response;
   const set = () => send(isLiked ? "PUT" : "DELETE", `${path}/likes/${encodeURIComponent(id)}?${as}`);
   do {
-    isLiked = wanted.get(id);
+    isLiked = wishes.get(id);
     response = await set();
     // The server has forgotten who this is.
     if (response?.status === 401 && (await logIn())?.ok) response = await set();
-  } while (response?.ok && wanted.get(id) !== isLiked);
-  wanted.delete(id);
+  } while (response?.ok && wishes.get(id) !== isLiked);
+  wishes.delete(id);
   heart.ariaBusy = "false";
   tellProblem(response?.ok ? "" : `The like was not saved: ${await reason(response)}`);
 };

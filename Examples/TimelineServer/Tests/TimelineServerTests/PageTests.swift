@@ -407,13 +407,21 @@ struct PageTests {
     try await browser.open(page(server))
     let heart = heart("m0-1")
     try await browser.wait(until: "\(heart)?.ariaPressed === 'false' && \(state) === 'live'")
+    // The response is held back until the heart shows the like, and is pressed again.
     let methods =
       """
       (async () => {
         const [send, methods] = [fetch, []];
-        fetch = (path, options) => { methods.push(options.method); return send(path, options); };
-        for (let count = 0; count < 6; count++) \(heart).click();
-        while (\(heart).ariaBusy === "true") await new Promise(resolve => setTimeout(resolve, 10));
+        fetch = async (path, options) => {
+          methods.push(options.method);
+          const response = await send(path, options);
+          while (methods.length === 1 && \(heart).ariaPressed !== "true") await new Promise(next => setTimeout(next, 10));
+          if (methods.length === 1) \(heart).click();
+          return response;
+        };
+        \(heart).click();
+        \(heart).click();
+        while (\(heart).ariaBusy === "true") await new Promise(next => setTimeout(next, 10));
         return methods.join();
       })()
       """
