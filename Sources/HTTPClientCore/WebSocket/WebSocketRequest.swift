@@ -133,16 +133,16 @@ public struct WebSocketTimeouts: Hashable, Sendable {
   public var upgrade: Duration? = .seconds(10)
 
   /// After which silence of the server to send a ping, and ``pong`` to wait for any sign of life; `nil` by default, for
-  /// no pings. Proxies and load balancers often drop a connection after 60 silent seconds. A server that does not answer
-  /// fails the connection with `timedOut`.
+  /// no pings. Proxies and load balancers often drop a connection after 60 silent seconds. A server that does not answer,
+  /// and takes nothing of what waits to be sent, fails the connection with `timedOut`.
   public var ping: Duration?
 
   /// How long to wait for a sign of life after a ping of ``ping``; 10 seconds by default.
   public var pong = Duration.seconds(10)
 
   /// From the close frame of this side until the server's, and from the server's until it ends the connection; 5 seconds
-  /// by default. While what is queued before the close frame is being taken, and while the observer is so far behind that
-  /// nothing more is read, it does not pass.
+  /// by default. It begins again as long as what is queued before the close frame is being sent, 64 KiB or more in that time;
+  /// and up to a minute does not count in which nothing is read, since the observer is behind.
   public var close = Duration.seconds(5)
 
   /// Makes timeouts with the default values.

@@ -18,8 +18,8 @@ final class ExchangeBacklog: Sendable {
     var isTaken = false
     var isOver = false
 
-    /// Adds a part; a small piece of the body is copied to the one before it, since each part takes memory of its own: that
-    /// of a read, in HTTP/2.
+    /// Adds a part; a small piece of the body is copied to the one before it, since each part takes memory of its own: over
+    /// HTTP/2 as much as a read, however small it is.
     mutating func append(_ part: HTTPResponsePart) {
       if case .body(let piece) = part, piece.count <= ExchangeBacklog.smallPiece, case .body(var last)? = parts.last,
         last.count + piece.count <= ExchangeBacklog.largestJoined
@@ -35,7 +35,7 @@ final class ExchangeBacklog: Sendable {
   }
 
   /// The size of a small piece at most, and of those that are collected.
-  private static let (smallPiece, largestJoined) = (4 << 10, 64 << 10)
+  private static let (smallPiece, largestJoined) = (32 << 10, 64 << 10)
 
   private let state = Locked(State())
 

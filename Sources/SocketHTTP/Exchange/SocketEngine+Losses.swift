@@ -25,6 +25,7 @@ extension SocketEngine {
   func didLose(_ connection: Connection, _ error: RequestError, _ losses: [ExchangeLoss]) {
     var effects = Pool.Effects()
     var failures: [Failure] = []
+    var pauses: [Pause] = []
     let known = Dictionary(losses.map { (ObjectIdentifier($0.exchange), $0) }) { first, _ in first }
     let loop = state.withLock { state in
       for orphan in state.pool.remove(connection, &effects) {
@@ -37,12 +38,16 @@ extension SocketEngine {
         if loss.requiresHTTP1 { requireHTTP1(connection.route, &state) }
         // It is not the request's fault if an idle connection turns out to be dead (RFC 9112, section 9.3.1), nor the
         // connection's if an upload cannot be read.
-        let mayTry = loss.isRefused || loss.requiresHTTP1 ? countRefusal(loss) != nil : !orphan.isFresh
+        let isRefusal = loss.isRefused || loss.requiresHTTP1 || loss.isExpelled && loss.reached == .never
+        let mayTry = isRefusal ? countRefusal(loss) != nil : !orphan.isFresh
         let mayReplay = mayTry && error.kind != .cannotRead && self.mayReplay(loss, error)
-        settle(loss, error, mayReplay ? .replayed : .fails, &state, &effects, &failures)
+        let fate = mayReplay ? fate(inTurn: loss.exchange.resendings, mayFollow: !loss.isExpelled) : .fails
+        if case .postponed(let delay) = fate { pauses.append((loss.exchange, delay)) }
+        settle(loss, error, fate, &state, &effects, &failures)
       }
       return state.loop
     }
+    resume(pauses, on: loop)
     report(failures, effects, on: loop)
     didClose()
   }
@@ -54,7 +59,7 @@ extension SocketEngine {
     var effects = Pool.Effects()
     var failures: [Failure] = []
     var scan: Instant?
-    var pause: Duration?
+    var pauses: [Pause] = []
     let hasCarried = connection.isUsed
     let loop = state.withLock { state in
       guard state.pool.finish(loss.exchange, on: connection) else { return state.loop }
@@ -62,14 +67,12 @@ extension SocketEngine {
       if loss.requiresHTTP1 { requireHTTP1(connection.route, &state) }
       scan = state.didFree(connection, at: now, until: until, &effects)
       let fate = fate(of: loss, error, isMoved: isMoved, hasCarried: hasCarried)
-      if case .postponed(let delay) = fate { pause = delay }
+      if case .postponed(let delay) = fate { pauses.append((loss.exchange, delay)) }
       settle(loss, error, fate, &state, &effects, &failures)
       return state.loop
     }
     if let loop, let scan { schedule(scan, on: loop) }
-    if let loop, let pause {
-      loop.schedule(at: now + pause) { [weak self, exchange = loss.exchange] in self?.resume(exchange) }
-    }
+    resume(pauses, on: loop)
     report(failures, effects, on: loop)
     didClose()
   }
@@ -85,7 +88,20 @@ extension SocketEngine {
     let hasMoved = isMoved && !loss.isExpelled
     if hasMoved, hasCarried { return .replayed }
     guard let number = countRefusal(loss) else { return .fails }
-    return hasMoved || number == 1 ? .replayed : .postponed(refusalBackoff.delay(after: number - 1))
+    return fate(inTurn: number, mayFollow: hasMoved)
+  }
+
+  /// How an exchange is sent again for the nth time: the first time at once, and later only if it may be.
+  private func fate(inTurn number: Int, mayFollow: Bool) -> Fate {
+    mayFollow || number <= 1 ? .replayed : .postponed(refusalBackoff.delay(after: number - 1))
+  }
+
+  private typealias Pause = (exchange: SocketExchange, delay: Duration)
+
+  private func resume(_ pauses: [Pause], on loop: EventLoop?) {
+    for (exchange, delay) in pauses {
+      loop?.schedule(at: .now + delay) { [weak self] in self?.resume(exchange) }
+    }
   }
 
   /// The time of an exchange that was postponed has come.
@@ -115,8 +131,9 @@ extension SocketEngine {
     case .replayed:
       loss.exchange.recordLoss()
       lease(again: loss.exchange, &state, &effects)
-    case .postponed:
-      loss.exchange.recordLoss()
+    case .postponed(let delay):
+      // The pause is no time of connecting.
+      loss.exchange.recordLoss(at: .now + delay)
       state.pool.postpone(loss.exchange)
     }
   }

@@ -19,6 +19,8 @@ final class SocketExchange: @unchecked Sendable {
   let replays = Atomic<Int>(0)
   /// How often a server has refused the request without processing it.
   let refusals = Atomic<Int>(0)
+  /// How often it was sent again for either reason.
+  var resendings: Int { replays.load(ordering: .relaxed) + refusals.load(ordering: .relaxed) }
 
   /// The fields of the request unless it has some with these names.
   let defaults: [(name: String, value: String)]

@@ -61,6 +61,8 @@ final class HTTP2Connection: HTTPConnection {
   /// Exchanges that begin once there is room for a stream: the server takes none for now, or has yet to read what was
   /// written.
   @exclusivity(unchecked) private var crowded: [Held] = []
+  /// Whether the server has closed the connection because of an error, or of too much to do.
+  @exclusivity(unchecked) private var isExpelling = false
   /// What was found out elsewhere than in what has arrived.
   @exclusivity(unchecked) private var events = Fifo<ConnectionEvent>()
   @exclusivity(unchecked) private(set) var isUsed = false
@@ -384,7 +386,7 @@ final class HTTP2Connection: HTTPConnection {
     case .pong: begin(exchange(&held, with: []))
     case .trailers(let stream, let fields):
       if let index = carried.index(of: stream) { add(.trailers(fields), of: 0, at: index) }
-    case .goAway: break
+    case .goAway(_, let code, _): isExpelling = code != .noError && code != .http11Required
     case .end(let stream, let isClosed):
       guard let index = carried.index(of: stream) else { return nil }
       carried[index].hasEnded = true
@@ -523,12 +525,13 @@ final class HTTP2Connection: HTTPConnection {
       (delivered, held, crowded) = ([:], [], [])
     }
     let lost = events.all.compactMap { event in if case .lost(let loss, _) = event { loss } else { nil } }
-    return lost + (held + crowded).map { ExchangeLoss(exchange: $0.exchange) }
+    return lost + (held + crowded).map { ExchangeLoss(exchange: $0.exchange, isExpelled: isExpelling) }
       + carried.indices.map { index in
         let one = carried[index]
         let hasLeft = machine.progress(of: carried.id(at: index))?.hasLeft ?? true
         return ExchangeLoss(
-          exchange: one.exchange, parts: one.parts, reached: hasLeft ? .maybe : .never, hasReceived: one.hasReceived)
+          exchange: one.exchange, parts: one.parts, reached: hasLeft ? .maybe : .never, hasReceived: one.hasReceived,
+          isExpelled: isExpelling)
       }
   }
 }

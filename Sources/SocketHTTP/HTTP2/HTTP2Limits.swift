@@ -2,9 +2,9 @@ import Streams
 
 /// How much a connection takes from its server.
 struct HTTP2Configuration: Sendable {
-  /// How many bytes of bodies may be on their way or unread, of all streams and of each: 256 slow observers, and those for
-  /// which windows have grown, withhold no one else's. Few servers allow as many streams on a connection.
-  var connectionWindow = 160 << 20
+  /// How many bytes of bodies may be on their way or unread, of all streams and of each: 256 slow observers, some with windows
+  /// that have grown, leave the others one. Few servers allow as many streams on a connection.
+  var connectionWindow = 168 << 20
   var streamWindow = 512 << 10
 
   /// How large the window of a stream becomes whose observer reads a large body, so that a round trip does not limit its rate, and by

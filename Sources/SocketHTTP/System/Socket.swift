@@ -124,6 +124,21 @@ struct Socket: Hashable, Sendable {
     return sent
   }
 
+  /// About how many bytes the system has taken, and the peer's has not; 0 if that is not known, as on a local socket.
+  var unacknowledged: Int {
+    #if canImport(Darwin)
+      var count: Int32 = 0
+      var length = socklen_t(MemoryLayout.size(ofValue: count))
+      return getsockopt(descriptor, SOL_SOCKET, SO_NWRITE, &count, &length) == 0 ? Int(count) : 0
+    #else
+      // `tcp_info` of linux/tcp.h: `tcpi_snd_mss`, `tcpi_unacked` in segments, and `tcpi_notsent_bytes`.
+      var words = [UInt32](repeating: 0, count: 37)
+      var length = socklen_t(words.count * MemoryLayout<UInt32>.size)
+      guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &words, &length) == 0 else { return 0 }
+      return Int(words[4]) * Int(words[6]) + Int(words[36])
+    #endif
+  }
+
   /// The state of a socket that is not read from.
   enum Condition: Hashable {
     case quiet, readable, closed

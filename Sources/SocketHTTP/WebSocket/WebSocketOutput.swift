@@ -153,6 +153,13 @@ struct WebSocketOutput {
     if !lastBlock.isEmpty { blocks.append(exchange(&lastBlock, with: [])) }
   }
 
+  /// Writes more of what waits; `hasWritten` says whether any of it was taken.
+  mutating func writeOn() -> (outcome: Outcome, hasWritten: Bool) {
+    let before = waiting
+    let outcome = write()
+    return (outcome, waiting < before)
+  }
+
   /// Writes what waits, up to the size of a turn.
   mutating func write() -> Outcome {
     guard writeError == nil else { return .done }
@@ -201,7 +208,7 @@ struct WebSocketOutput {
   private mutating func fail(_ error: RequestError) -> Outcome {
     writeError = error
     (bytes, position, waiting, lastBlock) = ([], 0, 0, [])
-    (blocks, pongs) = (Fifo(), Fifo())
+    (blocks, pongs, isPingDue) = (Fifo(), Fifo(), false)
     return .broken
   }
 

@@ -72,12 +72,10 @@ extension WebSocketSession {
 
   /// Continues writing.
   func flush() {
-    let before = output.withLock { $0?.waiting ?? 0 }
-    guard let first = output.withLock({ $0?.write() }) else { return }
-    let outcome = writeOn(first)
-    let (left, isClosing) = output.withLock { ($0?.waiting ?? 0, $0?.hasClosed ?? false) }
-    if left < before { didWriteOn(isClosing: isClosing) }
-    switch outcome {
+    guard let (outcome, hasWritten) = output.withLock({ $0?.writeOn() }) else { return }
+    // The server, or the network, only takes its time.
+    if hasWritten { excuseSilence() }
+    switch writeOn(outcome) {
     case .done, .blocked: break
     case .more: loop?.submit { [self] in flush() }
     case .broken: read()

@@ -55,6 +55,9 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   /// Whether a turn of reading is on its way.
   private var isReadDue = false
   private var pauseTimer: LoopTimer?
+  /// How long the server may still take, once this side waits for it to close or to end the connection, and what happens then.
+  private var closing: ClosePatience?
+  private var onSilentEnd: (WebSocketSession, Duration) -> Void = { _, _ in }
   /// Whether the peer may have stopped sending; initially true, as that may go unnoticed while connecting.
   private var isOver = true
   /// How many bytes were thrown away while lingering.
@@ -368,7 +371,11 @@ extension WebSocketSession {
   private func pauseIfBehind() {
     let pause = inbox.pause()
     isPaused = pause != .none
-    if pause == .brief { watchObserver() }
+    switch pause {
+    case .none: break
+    case .brief: watchObserver()
+    case .full: closing?.pause(at: .now)
+    }
   }
 
   /// Ends the pause if the observer blocks.
@@ -386,17 +393,20 @@ extension WebSocketSession {
     if let pauseTimer { loop?.cancel(pauseTimer) }
     pauseTimer = nil
     isPaused = false
-    signs.excuse(at: .now)
+    excuseSilence()
+    let hasPaused = closing?.resume(at: .now) ?? false
     action(self)
     read()
+    if hasPaused { watchEnd() }
   }
 
   // MARK: - Staying alive
 
   private func beat() {
-    guard let loop, case .open = phase else { return }
+    // Once this side has sent its close, there is another limit.
+    guard let loop, case .open = phase, closing == nil else { return }
     // An observer that is behind is to blame for the silence, not the server.
-    if isPaused { signs.excuse(at: .now) }
+    if isPaused { excuseSilence() }
     let next: Instant
     switch heartbeat?.look(at: .now, lastSign: signs.last) {
     case nil: return
@@ -410,23 +420,34 @@ extension WebSocketSession {
     heartbeatTimer = loop.schedule(at: next) { [weak self] in self?.beat() }
   }
 
-  /// There was room for more of what waited: the server, or the network, only takes its time for it.
-  func didWriteOn(isClosing: Bool) {
-    signs.excuse(at: .now)
-    if isClosing { awaitClose() }
-  }
+  /// Counts the time until now as if the server had given a sign of life.
+  func excuseSilence() { signs.excuse(at: .now) }
 
   // MARK: - The end
 
-  /// This side has sent its close, or a part of what comes before it.
+  /// This side has sent its close, or queued it.
   func awaitClose() {
     guard case .open = phase else { return }
-    setTimer(request.timeouts.close) { session, limit in
-      // While nothing is read because the observer is behind, the server's close would not be, either.
-      if session.isPaused, session.pauseTimer == nil { return session.awaitClose() }
-      session.fail(session.timedOut(after: limit, waitingFor: "the close of"))
-    }
+    awaitEnd { $0.fail($0.timedOut(after: $1, waitingFor: "the close of")) }
   }
+
+  /// Gives the server its time to close, or to end the connection.
+  private func awaitEnd(orElse action: @escaping (WebSocketSession, Duration) -> Void) {
+    closing = ClosePatience(request.timeouts.close, at: .now, unsent: unsent)
+    if isPaused, pauseTimer == nil { closing?.pause(at: .now) }
+    onSilentEnd = action
+    watchEnd()
+  }
+
+  private func watchEnd() {
+    stopTimer()
+    guard let loop else { return }
+    guard let next = closing?.look(at: .now, unsent: unsent) else { return onSilentEnd(self, request.timeouts.close) }
+    timer = loop.schedule(at: next) { [weak self] in self?.watchEnd() }
+  }
+
+  /// How many bytes wait here, or were taken by the system and not by the server's.
+  private var unsent: Int { output.withLock { $0?.waiting ?? 0 } + (socket?.socket.unacknowledged ?? 0) }
 
   /// The subscription was disposed.
   func cancel() {
@@ -486,7 +507,7 @@ extension WebSocketSession {
       isPaused = false
       loop?.submit { [self] in read() }
     }
-    setTimer(request.timeouts.close) { session, _ in session.tearDown() }
+    awaitEnd { session, _ in session.tearDown() }
   }
 
   private func tearDown() {

@@ -17,7 +17,7 @@ import Testing
     #expect(frames.map(\.type) == [4, 8])
     #expect(
       frames.first?.payload == [0, 2, 0, 0, 0, 0] + [0, 4, 0, 8, 0, 0] + [0, 6, 0, 1, 0, 0])
-    #expect(frames.last == .windowUpdate(0, (160 << 20) - 65_535))
+    #expect(frames.last == .windowUpdate(0, (168 << 20) - 65_535))
   }
 
   @Test func `a table of another size is among the settings, and the decoder's once these are acknowledged`() {

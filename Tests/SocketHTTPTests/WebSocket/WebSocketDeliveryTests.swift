@@ -169,7 +169,7 @@ import Testing
     #expect(received.value == accepted)
   }
 
-  /// As over a slow network: the server takes two seconds for each half, and answers no ping before it has got all.
+  /// As over a slow network: the server takes two seconds for each third, and answers no ping before it has got all.
   @Test func `W2: a server that takes long for what is queued gets all of it, before a close and in spite of pings`()
     async throws
   {
@@ -182,15 +182,15 @@ import Testing
   }
 
   private func sendSlowly(_ way: WebSocketWay, closes: Bool) async throws {
-    let (count, isComplete) = (16, Latch())
+    let (count, isComplete) = (24, Latch())
     // A message of a mebibyte is sent in four frames, with heads of 14 bytes; the close has 8 bytes.
     let size = count * ((1 << 20) + 4 * 14) + (closes ? 8 : 0)
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
       var left = size
-      for half in [size / 2, 0] {
+      for rest in [size / 3 * 2, size / 3, 0] {
         sleep(2)
-        while left > half {
+        while left > rest {
           let bytes = peer.socket.receive()
           if bytes.isEmpty { return }
           left -= bytes.count
@@ -201,8 +201,9 @@ import Testing
       peer.waitForEnd()
     }
     let request = try server.request {
-      $0.timeouts.close = .seconds(3)
-      if !closes { ($0.timeouts.ping, $0.timeouts.pong) = (.milliseconds(100), .seconds(3)) }
+      $0.limits.unsent = 32 << 20
+      $0.timeouts.close = .seconds(4)
+      if !closes { ($0.timeouts.ping, $0.timeouts.pong) = (.milliseconds(100), .seconds(4)) }
     }
     let log = try await WebSocketLog(way.connect(request))
     let connection = try await log.opened()

@@ -240,4 +240,30 @@ extension WebSocketMachine.Effects {
   @Test func `a server that does not answer a ping is dropped`() {
     #expect(steps([(30, 0), (39, 0), (40, 0)]) == [.ping(until: at(40)), .wait(until: at(40)), .lost])
   }
+
+  @Test func `the time of a close begins again as long as what is queued is sent`() {
+    var patience = ClosePatience(.seconds(5), at: at(0), unsent: 1 << 20)
+    let first = [patience.look(at: at(0), unsent: 1 << 20), patience.look(at: at(5), unsent: 15 << 16)]
+    #expect(first == [at(5), at(10)])
+    var slow = patience
+    let last = slow.look(at: at(10), unsent: (15 << 16) - 1000)
+    #expect(last == nil)
+    let next = [patience.look(at: at(10), unsent: 0), patience.look(at: at(15), unsent: 0)]
+    #expect(next == [at(15), nil])
+  }
+
+  @Test func `the time of a close does not pass in a pause of reading, up to a minute in all`() {
+    var patience = ClosePatience(.seconds(5), at: at(0), unsent: 0)
+    patience.pause(at: at(1))
+    patience.pause(at: at(2))
+    var looks = [patience.look(at: at(5), unsent: 0)]
+    let hasPaused = [patience.resume(at: at(31)), patience.resume(at: at(32))]
+    #expect(hasPaused == [true, false])
+    looks.append(patience.look(at: at(32), unsent: 0))
+    patience.pause(at: at(33))
+    looks += [patience.look(at: at(35), unsent: 0), patience.look(at: at(65), unsent: 0)]
+    _ = patience.resume(at: at(100))
+    looks.append(patience.look(at: at(100), unsent: 0))
+    #expect(looks == [at(65), at(35), at(65), nil, nil])
+  }
 }
