@@ -289,7 +289,8 @@ import Testing
       let stream = try connection.readRequest()
       // The others are on their way by then.
       for _ in 1..<(11 - connection.number) { _ = try connection.readRequest() }
-      try connection.send(HTTP2ServerFrame.head(stream, isEnd: true) + HTTP2ServerFrame.goAway(hasTaken ? 99 : stream, 11))
+      let end = HTTP2ServerFrame.goAway(hasTaken ? 99 : stream, 11)
+      try connection.send(HTTP2ServerFrame.head(stream, isEnd: true) + end)
       connection.finish()
     }
     let transport = server.transport {

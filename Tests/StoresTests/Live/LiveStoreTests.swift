@@ -81,7 +81,8 @@ import Testing
     #expect(following.take().count == 1)
   }
 
-  @Test func `L8: the response to a change that was sent before a push is stale, though no value was there to push to`() {
+  @Test func `L8: the response to a change that was sent before a push is stale, though no value was there to push to`()
+  {
     let store = store()
     let following = follow(store)
     let answer = PublishSubject<String>()

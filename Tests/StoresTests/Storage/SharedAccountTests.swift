@@ -49,7 +49,8 @@ import Testing
     #expect(try await cached("k", in: store()) == "v")
   }
 
-  @Test func `S1: a refusal that comes while an accepted change is applied is in force in the next store`() async throws {
+  @Test func `S1: a refusal that comes while an accepted change is applied is in force in the next store`() async throws
+  {
     let (first, hasComeTwice) = (store(), Mutable(false))
     await first.save("v", for: "k")
     await first.flush()
