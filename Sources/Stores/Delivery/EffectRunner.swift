@@ -5,9 +5,9 @@ import SystemBase
 /// Carries out what follows from changes of a state, in order and one after the other. Some of these actions call
 /// watchers, readers, observers or submitters, which may stall.
 ///
-/// If one does not return within some milliseconds, another thread takes over the actions that are left: so what stalls
-/// stops the thread that has called it, and no other watcher, reader, request or write. It takes one thread at most,
-/// however much is written, if it is called by its ``Mailbox``: it is not called while it stalls.
+/// If one does not return within some tens of milliseconds, another thread takes over the actions that are left: so what
+/// stalls stops the thread that has called it, and no other watcher, reader, request or write. It takes one thread at
+/// most, however much is written, if it is called by its ``Mailbox``: it is not called while it stalls.
 final class EffectRunner: Sendable {
   struct Action: Sendable {
     /// Whether it calls the user's code, which may not return.
@@ -48,8 +48,9 @@ final class EffectRunner: Sendable {
   private let patience: Duration
   private let state = Locked(State())
 
-  /// - Parameter patience: How long an action may take before another thread takes over: once as long, or twice.
-  init(patience: Duration = .milliseconds(10)) { self.patience = patience }
+  /// - Parameter patience: How long an action may take before another thread takes over: once as long, or twice. On a busy
+  ///   machine a thread may wait as long for a processor, and does not stall.
+  init(patience: Duration = .milliseconds(50)) { self.patience = patience }
 
   /// Carries out actions on this thread, unless one stalls. Those that are awaited are done when this returns.
   func run(_ actions: [Action]) {

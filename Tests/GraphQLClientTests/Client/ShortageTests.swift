@@ -71,7 +71,7 @@ import Testing
       if isWarm {
         for transport in [impatient, patient] {
           let ends = try await Work(server, file, attempts: 1, over: transport).ends()
-          try #require(ends.values.allSatisfy { $0.isCompleted })
+          try #require(ends.values.allSatisfy { $0.isCompleted }, "before: \(ends)")
         }
       }
       // Dispatch makes its own when it needs them, and cannot do without.
@@ -82,15 +82,15 @@ import Testing
       let waiting = try Work(server, file, attempts: nil, over: patient)
       let refused = try await Work(server, file, attempts: 2, connect: .milliseconds(300), over: impatient).ends()
       for descriptor in taken { close(descriptor) }
-      try #require(refused["webSocket"]?.error?.isShortage == true)
+      try #require(refused["webSocket"]?.error?.isShortage == true, "\(refused)")
       // If the connection that it has was idle for a second, a mutation needs another one.
-      try #require(isWarm || refused["request"]?.isCompleted == false)
+      try #require(isWarm || refused["request"]?.isCompleted == false, "\(refused)")
       let ends = try await waiting.ends()
-      for way in LiveWay.allCases { try #require(ends[way.rawValue]?.elements == ["0"]) }
-      try #require(isWarm || ends["request"]?.isCompleted == false)
+      for way in LiveWay.allCases { try #require(ends[way.rawValue]?.elements == ["0"], "\(ends)") }
+      try #require(isWarm || ends["request"]?.isCompleted == false, "\(ends)")
       for transport in [impatient, patient] {
         let ends = try await Work(server, file, attempts: 1, over: transport).ends()
-        try #require(ends.values.allSatisfy { $0.isCompleted })
+        try #require(ends.values.allSatisfy { $0.isCompleted }, "after: \(ends)")
       }
       try FileManager.default.removeItem(at: path)
       try await server.stop()
