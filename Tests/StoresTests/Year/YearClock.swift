@@ -1,7 +1,7 @@
-import LoopbackServers
 import StoresTestSupport
 import Streams
 import StreamsTesting
+import TestSupport
 
 @testable import Stores
 
