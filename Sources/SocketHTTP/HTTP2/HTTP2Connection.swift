@@ -161,7 +161,7 @@ final class HTTP2Connection: HTTPConnection {
     _ exchange: SocketExchange, because reason: String = "The server takes no more requests on this connection."
   ) {
     let error = RequestError(.connectionLost, reason, reached: .never)
-    events.append(.lost(ExchangeLoss(exchange: exchange, isRefused: true), error))
+    events.append(.lost(ExchangeLoss(exchange: exchange, isRefused: true, isExpelled: isExpelling), error))
   }
 
   /// Begins an exchange on a stream; returns `false` if there is no room for one.

@@ -360,9 +360,9 @@ struct HTTP2Machine: ~Copyable {
 
   /// Section 6.8. It may come twice: the first time with the greatest number, as a warning.
   private mutating func goAway(_ last: UInt32, _ code: HTTP2ErrorCode, _ text: String) {
+    events.append(.goAway(lastStream: last, code, text: text))
     if !isGoingAway { events.append(.limit(0)) }
     isGoingAway = true
-    events.append(.goAway(lastStream: last, code, text: text))
     for index in streams.indices.reversed() {
       let id = streams[index].id
       // Those whose heads are still to be written are the latest.

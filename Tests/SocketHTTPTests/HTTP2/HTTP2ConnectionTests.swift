@@ -289,7 +289,8 @@ import Testing
     while let event = try connection.next(isEmpty: true) {
       switch event {
       case .completed(let completion): outcomes.append(Outcome(completion.exchange, isRefused: false))
-      case .lost(let loss, _): outcomes.append(Outcome(loss.exchange, isRefused: loss.isRefused))
+      case .lost(let loss, _):
+        outcomes.append(Outcome(loss.exchange, isRefused: loss.isRefused, isExpelled: loss.isExpelled))
       case .limit, .parts, .ended: break
       }
     }
@@ -299,12 +300,15 @@ import Testing
   private struct Outcome: Equatable {
     let exchange: SocketExchange
     let isRefused: Bool
+    let isExpelled: Bool
 
-    init(_ exchange: SocketExchange, isRefused: Bool) {
-      (self.exchange, self.isRefused) = (exchange, isRefused)
+    init(_ exchange: SocketExchange, isRefused: Bool, isExpelled: Bool = false) {
+      (self.exchange, self.isRefused, self.isExpelled) = (exchange, isRefused, isExpelled)
     }
 
-    static func == (a: Outcome, b: Outcome) -> Bool { a.exchange === b.exchange && a.isRefused == b.isRefused }
+    static func == (a: Outcome, b: Outcome) -> Bool {
+      a.exchange === b.exchange && (a.isRefused, a.isExpelled) == (b.isRefused, b.isExpelled)
+    }
   }
 
   @Test func `exchanges wait while the server takes none, then begin in order, as many as it takes`() throws {
@@ -356,7 +360,9 @@ import Testing
     #expect(try outcomes(connection) == exchanges.prefix(1100).map { Outcome($0, isRefused: false) })
   }
 
-  @Test func `what waits for the server to read goes to another connection at a GOAWAY`() throws {
+  /// With NO_ERROR, and with ENHANCE_YOUR_CALM.
+  @Test(arguments: [0, 11] as [UInt32])
+  func `what waits for the server to read goes to another connection at a GOAWAY`(code: UInt32) throws {
     let connection = try connection()
     write(connection)
     try receive(HTTP2ServerFrame.settings([(HTTP2Setting.maximumConcurrentStreams, 10_000)]), on: connection)
@@ -366,9 +372,10 @@ import Testing
     _ = connection.withNext { _, _ in .taken(5) }
     connection.didWrite(5)
     for exchange in exchanges.dropFirst() { connection.begin(exchange, whenReady: nil) }
-    try receive(HTTP2ServerFrame.goAway(UInt32(Int32.max)), on: connection)
+    try receive(HTTP2ServerFrame.goAway(UInt32(Int32.max), code), on: connection)
     let refused = try outcomes(connection)
     #expect(refused.count == 1199)
     #expect(refused.allSatisfy { $0.isRefused && $0.exchange !== exchanges[0] })
+    #expect(refused.allSatisfy { $0.isExpelled == (code != 0) })
   }
 }

@@ -161,7 +161,7 @@ import Testing
     let events = driver.receive(HTTP2ServerFrame.goAway(3, 0, "bye"))
     #expect(
       events == [
-        .limit(0), .goAway(lastStream: 3, .noError, text: "bye"),
+        .goAway(lastStream: 3, .noError, text: "bye"), .limit(0),
         .reset(stream: 5, HTTP2Reset(code: .noError, cause: .goAway)),
       ])
     #expect(HTTP2Reset(code: .noError, cause: .goAway).isUnprocessed)
@@ -175,7 +175,7 @@ import Testing
     let driver = HTTP2Driver()
     for _ in 0..<2 { driver.open() }
     let first = driver.receive(HTTP2ServerFrame.goAway(UInt32(Int32.max)))
-    #expect(first == [.limit(0), .goAway(lastStream: UInt32(Int32.max), .noError, text: "")])
+    #expect(first == [.goAway(lastStream: UInt32(Int32.max), .noError, text: ""), .limit(0)])
     let second = driver.receive(HTTP2ServerFrame.goAway(1))
     #expect(
       second == [
@@ -194,7 +194,7 @@ import Testing
     let events = driver.receive(HTTP2ServerFrame.goAway(UInt32(Int32.max)))
     #expect(
       events == [
-        .limit(0), .goAway(lastStream: UInt32(Int32.max), .noError, text: ""),
+        .goAway(lastStream: UInt32(Int32.max), .noError, text: ""), .limit(0),
         .reset(stream: 3, HTTP2Reset(code: .noError, cause: .goAway)),
       ])
     bytes += driver.takeBytes()
