@@ -132,7 +132,7 @@ extension SocketEngine {
       loss.exchange.recordLoss()
       lease(again: loss.exchange, &state, &effects)
     case .postponed(let delay):
-      // The pause is no time of connecting.
+      // The time to connect begins after the pause.
       loss.exchange.recordLoss(at: .now + delay)
       state.pool.postpone(loss.exchange)
     }

@@ -16,7 +16,8 @@ extension StoreState {
     return true
   }
 
-  /// Notes a push to a key that has no value: the response to a request of another key, or to a change, may lack it.
+  /// Notes a push that has changed no value, or found none: the response to a request of another key, or to a change, may
+  /// lack it.
   mutating func notePush(to key: Key) {
     let number = nextNumber()
     discard(writes.log(key, at: number) { $0.pushedAt = number })
