@@ -5,7 +5,7 @@ import SystemBase
 /// Carries out what follows from changes of a state, in order and one after the other. Some of these actions call
 /// watchers, readers, observers or submitters, which may stall.
 ///
-/// If one does not return within some tens of milliseconds, another thread takes over the actions that are left: so what
+/// If one does not return within about a tenth of a second, another thread takes over the actions that are left: so what
 /// stalls stops the thread that has called it, and no other watcher, reader, request or write. It takes one thread at
 /// most, however much is written, if it is called by its ``Mailbox``: it is not called while it stalls.
 final class EffectRunner: Sendable {
@@ -17,40 +17,42 @@ final class EffectRunner: Sendable {
     let run: @Sendable () -> Void
   }
 
-  fileprivate struct Batch {
-    var rest = Fifo<Action>()
+  struct Batch {
+    fileprivate var rest = Fifo<Action>()
     /// The thread that carries them out; the one before it has stalled.
-    var worker: UInt64
-    /// How many actions were begun, and how many the last time that was looked.
-    var count = 0
-    var lastCount = 0
+    fileprivate var worker: UInt64
+    /// How many actions were begun, how many at the last look, and at how many looks in a row there were no more.
+    fileprivate var count = 0
+    fileprivate var lastCount = 0
+    fileprivate var idleLooks = 0
     /// Whether the one that was begun last may stall.
-    var mayStall = false
+    fileprivate var mayStall = false
     /// How many of those that are awaited are not done, whether the one that was begun last is among them, and who waits.
-    var awaitedCount = 0
-    var isAwaited = false
-    var waiting: [DispatchSemaphore] = []
+    fileprivate var awaitedCount = 0
+    fileprivate var isAwaited = false
+    fileprivate var waiting: [DispatchSemaphore] = []
   }
 
-  fileprivate struct State {
-    var batches: [UInt64: Batch] = [:]
+  struct State {
+    fileprivate var batches: [UInt64: Batch] = [:]
     /// The batch to which actions are added that are carried out on other threads.
-    var series: UInt64?
+    fileprivate var series: UInt64?
     /// The number of the last batch, or thread.
-    var lastNumber: UInt64 = 0
-    var isWatched = false
+    fileprivate var lastNumber: UInt64 = 0
+    fileprivate var isWatched = false
   }
 
   /// Of their own, so that those who wait for actions on threads of other pools do not use them up.
   private static let threads = ThreadPool(named: "StoreWorker", limit: 2048, eagerCount: 64)
   private static let clock = ConcurrentScheduler(queue: DispatchQueue(label: "Stores.EffectRunner"))
 
-  private let patience: Duration
-  private let state = Locked(State())
+  /// An action has stalled if it has not returned at so many looks in a row, so far apart. One look after a tenth of a second
+  /// would not do: each needs a processor, as the action does, which on a busy machine, or one that stands still for a
+  /// moment, may have had none.
+  static let mostIdleLooks = 5
+  private static let lookInterval = Duration.milliseconds(20)
 
-  /// - Parameter patience: How long an action may take before another thread takes over: once as long, or twice. On a busy
-  ///   machine a thread may wait as long for a processor, and does not stall.
-  init(patience: Duration = .milliseconds(50)) { self.patience = patience }
+  private let state = Locked(State())
 
   /// Carries out actions on this thread, unless one stalls. Those that are awaited are done when this returns.
   func run(_ actions: [Action]) {
@@ -97,7 +99,7 @@ final class EffectRunner: Sendable {
 
   private func watch() {
     if state.withLock({ exchange(&$0.isWatched, with: true) }) { return }
-    _ = Self.clock.schedule(after: patience) { self.checkForStalls() }
+    _ = Self.clock.schedule(after: Self.lookInterval) { self.checkForStalls() }
   }
 
   private func checkForStalls() {
@@ -128,12 +130,12 @@ extension EffectRunner.Batch {
 }
 
 extension EffectRunner.State {
-  fileprivate mutating func nextNumber() -> UInt64 {
+  private mutating func nextNumber() -> UInt64 {
     lastNumber += 1
     return lastNumber
   }
 
-  fileprivate mutating func begin(_ actions: [EffectRunner.Action]) -> (number: UInt64, worker: UInt64) {
+  mutating func begin(_ actions: [EffectRunner.Action]) -> (number: UInt64, worker: UInt64) {
     let (number, worker) = (nextNumber(), nextNumber())
     var batch = EffectRunner.Batch(worker: worker)
     batch.append(actions)
@@ -141,7 +143,7 @@ extension EffectRunner.State {
     return (number, worker)
   }
 
-  fileprivate mutating func next(_ number: UInt64, for worker: UInt64) -> EffectRunner.Action? {
+  mutating func next(_ number: UInt64, for worker: UInt64) -> EffectRunner.Action? {
     // Changed in its place: a copy for each action would take time in proportion to the square of their number.
     guard batches[number]?.worker == worker else { return nil }
     batches[number]?.noteDone()
@@ -170,12 +172,13 @@ extension EffectRunner.State {
     if number == series { series = nil }
   }
 
-  /// The batches whose thread has stalled, with the ones that take over.
-  fileprivate mutating func takeStalled() -> [(number: UInt64, worker: UInt64)] {
+  /// Looks at all batches. Returns those whose thread has stalled, with the ones that take over.
+  mutating func takeStalled() -> [(number: UInt64, worker: UInt64)] {
     var stalled: [(UInt64, UInt64)] = []
     for number in Array(batches.keys) {
       guard var batch = batches[number] else { continue }
-      if batch.mayStall, batch.count == batch.lastCount {
+      batch.idleLooks = batch.mayStall && batch.count == batch.lastCount ? batch.idleLooks + 1 : 0
+      if batch.idleLooks == EffectRunner.mostIdleLooks {
         batch.worker = nextNumber()
         batch.mayStall = false
         stalled.append((number, batch.worker))

@@ -13,8 +13,7 @@ final class OutboxPublisher<Mutation: Codable & Sendable, Response: Sendable>: S
   typealias Watcher = OutboxWatcher<Mutation, Response>
 
   private let state = Locked(State())
-  // What follows waits for a watcher that is only slow, as others' requests to a store do not.
-  private let runner = EffectRunner(patience: .milliseconds(100))
+  private let runner = EffectRunner()
 
   /// Notifies all watchers of a change.
   /// - Parameter forStores: What stores are notified of instead: why the server has refused a withdrawn entry, say.

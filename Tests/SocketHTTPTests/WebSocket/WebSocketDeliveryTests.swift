@@ -276,6 +276,7 @@ import Testing
       isDone.open()
     }
     var late: [Duration] = []
+    let begin = ContinuousClock.now
     repeat {
       let start = ContinuousClock.now
       let request = try HTTPRequest.to(silent, timeouts: HTTPTimeouts(total: .milliseconds(100)))
@@ -284,8 +285,10 @@ import Testing
     } while !isDone.isOpen
     #expect(late.count >= 3, "the message was sent too fast to show anything")
     #expect(late.sorted()[late.count / 2] < .milliseconds(250))
-    #expect(pongs.value.allSatisfy { $0 < .seconds(1) })
-    #expect(!pongs.value.isEmpty)
+    // The server takes a while to read what was sent before a pong; one that waited for the whole message would take as long
+    // as that.
+    let slowest = try #require(pongs.value.max())
+    #expect(slowest < (ContinuousClock.now - begin) / 2)
     log.dispose()
   }
 

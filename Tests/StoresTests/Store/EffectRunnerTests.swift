@@ -42,4 +42,22 @@ import Testing
     try await isOver.wait()
     #expect(wasDone.value == true)
   }
+
+  /// A machine that stands still for a second counts as one look.
+  @Test func `a thread has stalled once an action has not returned at several looks in a row`() throws {
+    var state = EffectRunner.State()
+    let (number, worker) = state.begin(Array(repeating: EffectRunner.Action(mayStall: true) {}, count: 3))
+    for _ in 0..<2 {
+      _ = state.next(number, for: worker)
+      for _ in 0..<EffectRunner.mostIdleLooks {
+        let early = state.takeStalled()
+        #expect(early.isEmpty)
+      }
+    }
+    let stalled = state.takeStalled()
+    #expect(stalled.map(\.number) == [number])
+    let (gone, next) = (state.next(number, for: worker), state.next(number, for: try #require(stalled.first).worker))
+    #expect(gone == nil)
+    #expect(next != nil)
+  }
 }
