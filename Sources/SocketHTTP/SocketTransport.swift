@@ -367,6 +367,11 @@ extension SocketTransport {
   }
 }
 
+extension SocketTransport: CustomReflectable {
+  /// What printing and `dump` show: the configuration, and nothing of the requests on their way, which have secrets.
+  public var customMirror: Mirror { Mirror(self, children: [(label: "configuration", value: configuration)]) }
+}
+
 extension SocketTransport.Statistics.Counts {
   mutating func add(_ other: Self) {
     opening += other.opening

@@ -376,8 +376,9 @@ struct HTTP2Machine: ~Copyable {
   /// Section 6.4.
   private mutating func receive(_ code: HTTP2ErrorCode, on stream: UInt32) throws(HTTP2ConnectionError) {
     guard let index = streams.index(of: stream), streams[index].isBegun else {
-      try flood.charge()
-      return try checkNotIdle(stream)
+      try checkNotIdle(stream)
+      if case .inFlight = streams.receive(0, late: stream) { return }
+      return try flood.charge()
     }
     // Section 8.1: a response that is whole counts, whether or not the server wants the rest of the request.
     if streams[index].response == .ended {
@@ -403,12 +404,13 @@ struct HTTP2Machine: ~Copyable {
   ) throws(HTTP2ConnectionError) -> Int? {
     if let index = streams.index(of: stream), streams[index].isBegun, streams[index].response != .ended { return index }
     try checkNotIdle(stream)
-    guard streams.index(of: stream) == nil, case .reset(let isWithin) = streams.receive(count, onClosed: stream) else {
-      // Section 5.1.
-      throw HTTP2ConnectionError(.streamClosed, "it sends something behind the end of a response")
+    // Section 5.1.
+    switch streams.index(of: stream) == nil ? streams.receive(count, late: stream) : .behindEnd {
+    case .inFlight: break
+    case .stray: try flood.charge(count == 0 ? FloodGuard.frame : FloodGuard.strayPiece + count / 64)
+    case .excess: throw .flowControl("it sends more on a stream than was allowed")
+    case .behindEnd: throw HTTP2ConnectionError(.streamClosed, "it sends something behind the end of a response")
     }
-    guard isWithin else { throw .flowControl("it sends more on a stream than was allowed") }
-    if count == 0 { try flood.charge() }
     return nil
   }
 

@@ -188,14 +188,17 @@ extension HTTP2Stream {
 /// The streams of a connection.
 struct HTTP2StreamTable: ~Copyable {
   private var streams = StreamList<HTTP2Stream>()
-  /// The streams that were reset most recently, and how much the peer may still have sent on each before it knew.
-  private var resets: [(id: UInt32, allowance: Int)] = []
+  /// The streams that were reset most recently, and what the peer may still have sent on each before it knew: bytes of DATA,
+  /// and frames without any.
+  private var resets: [(id: UInt32, allowance: Int, frames: Int)] = []
   /// By how much the windows of all streams have grown.
   private var growth = 0
   /// The latest of those that were reset before.
   private var lastForgotten: UInt32 = 0
 
   private static let mostResets = 256
+  /// A head, the end of a response, and a reset.
+  private static let framesInFlight = 3
 
   subscript(index: Int) -> HTTP2Stream {
     @inline(__always) _read { yield streams[index] }
@@ -227,7 +230,7 @@ struct HTTP2StreamTable: ~Copyable {
 
   /// Removes a stream that either side has reset: what the peer sends on it is ignored from now on (section 5.1).
   mutating func reset(at index: Int) {
-    resets.append((streams[index].id, streams[index].window.available))
+    resets.append((streams[index].id, streams[index].window.available, Self.framesInFlight))
     if resets.count > Self.mostResets {
       let forgotten = resets.prefix(Self.mostResets / 2)
       lastForgotten = forgotten.reduce(lastForgotten) { max($0, $1.id) }
@@ -236,20 +239,26 @@ struct HTTP2StreamTable: ~Copyable {
     remove(at: index)
   }
 
-  /// What may come on a stream that is not in the table.
-  enum Closed {
-    /// Nothing: the response has ended.
-    case nothing
-    /// Anything, as it was reset; `false` if there are more bytes than the peer may have sent.
-    case reset(isWithin: Bool)
+  /// What has come on a stream that is not in the table.
+  enum Late {
+    /// What the peer may have sent before it knew that the stream was reset.
+    case inFlight
+    /// What it may have sent by mistake: more frames than were in flight, or anything, so long after the reset that it is
+    /// not known what was.
+    case stray
+    /// More bytes than it may have sent.
+    case excess
+    /// Anything on a stream that was not reset: its response had ended.
+    case behindEnd
   }
 
-  /// Counts bytes that have arrived on a stream that is not in the table any more.
-  mutating func receive(_ count: Int, onClosed id: UInt32) -> Closed {
-    if let place = resets.lastIndex(where: { $0.id == id }) {
-      resets[place].allowance -= count
-      return .reset(isWithin: resets[place].allowance >= 0)
-    }
-    return id <= lastForgotten ? .reset(isWithin: true) : .nothing
+  /// Counts bytes that have arrived on a stream that is not in the table any more, or, if there are none, a frame.
+  mutating func receive(_ count: Int, late id: UInt32) -> Late {
+    guard let place = resets.lastIndex(where: { $0.id == id }) else { return id <= lastForgotten ? .stray : .behindEnd }
+    resets[place].allowance -= count
+    guard resets[place].allowance >= 0 else { return .excess }
+    guard count == 0 else { return .inFlight }
+    resets[place].frames -= 1
+    return resets[place].frames >= 0 ? .inFlight : .stray
   }
 }

@@ -359,6 +359,31 @@ import Testing
     #expect(driver.takeBytes().count < 64 << 10)
   }
 
+  @Test func `responses to requests that were cancelled meanwhile are no flood`() {
+    let driver = HTTP2Driver()
+    for _ in 0..<10_000 {
+      let stream = driver.open()
+      _ = driver.takeBytes()
+      driver.machine.cancel(stream)
+      _ = driver.takeBytes()
+      let end = HTTP2ServerFrame.data(stream, "", isEnd: true) + HTTP2ServerFrame.reset(stream, 0)
+      driver.receive(HTTP2ServerFrame.head(stream) + end)
+    }
+    #expect(driver.failure == nil)
+  }
+
+  /// More streams than are remembered. As much as the connection's window may have been on its way when they were reset.
+  @Test func `DATA on streams that were reset long ago may come up to a window, and not without end`() {
+    let driver = HTTP2Driver()
+    for _ in 0..<1000 { driver.machine.cancel(driver.open()) }
+    _ = driver.takeBytes()
+    let (data, most) = (HTTP2ServerFrame.data(1, String(repeating: "x", count: 16_384)), (168 << 20) / 16_384)
+    for _ in 0..<most where driver.failure == nil { driver.receive(data) }
+    #expect(driver.failure == nil)
+    for _ in 0..<most where driver.failure == nil { driver.receive(data) }
+    #expect(driver.failure?.code == .enhanceYourCalm)
+  }
+
   @Test func `frames that say nothing may come for as long as one wants if they do not come too often`() {
     let driver = HTTP2Driver()
     for _ in 0..<6_000 {

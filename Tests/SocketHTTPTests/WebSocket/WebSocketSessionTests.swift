@@ -70,6 +70,20 @@ import Testing
     #expect(lines.contains { $0.hasPrefix("user-agent: sockettransport/") })
   }
 
+  @Test(arguments: WebSocketWay.allCases)
+  func `S3: a transport with an open connection shows nothing of its request`(way: WebSocketWay) async throws {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept(["Sec-WebSocket-Protocol: chat"])
+      try peer.close()
+    }
+    let request = try server.request("/?key=\(canary)", subprotocols: ["chat", canary])
+    let transport = try await way.transport(for: request)
+    let log = WebSocketLog(transport.connect(request))
+    let connection = try await log.opened()
+    #expect(!everythingShown(of: transport).contains(canary))
+    try connection.close()
+  }
+
   /// The bytes behind the head of the response are the first frames.
   @Test(arguments: WebSocketWay.allCases)
   func `messages that come with the response to the upgrade are delivered`(way: WebSocketWay) async throws {
