@@ -56,10 +56,17 @@ package final class ChildProcess: Sendable {
     } else {
       self.input = inputWriter
     }
-    // The thread holds these parts and not this object, so that the object can be released while the program runs.
-    Thread.detachNewThread { [state, process] in
+    // The threads hold these parts and not this object, so that the object can be released while the program runs.
+    let isCollected = DispatchSemaphore(value: 0)
+    Thread.detachNewThread { [state] in
       Self.collect(output: outputReader, errors: errorReader, into: state)
+      isCollected.signal()
+    }
+    Thread.detachNewThread { [state, process] in
+      // At once, though others may still have its output open: behind a process that has ended and that nobody has waited
+      // for, an exit test of Swift Testing does not find its own.
       let (ending, peakMemory) = process.waitForEnd()
+      isCollected.wait()
       state.update {
         $0.ending = ending
         $0.peakMemory = peakMemory

@@ -100,4 +100,11 @@ struct ChildProcessTests {
     #expect(FileManager.default.isExecutableFile(atPath: try RepositoryLayout.executable("moments").path))
     #expect(throws: MissingExecutable.self) { try RepositoryLayout.executable("no-such-product") }
   }
+
+  /// Behind one that nobody has waited for, an exit test does not find its own process.
+  @Test func `a program is waited for as soon as it ends, though another one has its output`() async throws {
+    let child = try ChildProcess(shell, ["-c", "sleep 20 & exit 0"])
+    try await eventually { child.leavesToSystem(SIGTERM) == nil }
+    #expect(child.state.value.ending == nil)
+  }
 }

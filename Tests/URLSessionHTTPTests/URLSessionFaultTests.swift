@@ -22,7 +22,7 @@ import URLSessionHTTP
       ]
       // A trap, whatever the signal of this processor's is.
       for ending in endings {
-        guard case .signal = ending?.exitStatus else {
+        guard case .signal(let signal) = ending?.exitStatus, signal != SIGALRM else {
           Issue.record("The process ended with \(String(describing: ending?.exitStatus)).")
           continue
         }
@@ -31,6 +31,7 @@ import URLSessionHTTP
 
     /// Ends the process in success, whatever comes of an exchange with such an answer.
     private static func outlive(_ answer: String) async -> Never {
+      endProcess()
       guard let server = try? ScriptedServer([.readRequest, .send(answer), .close]),
         let request = try? HTTPRequest(method: .get, url: server.url)
       else { exit(EXIT_SUCCESS) }

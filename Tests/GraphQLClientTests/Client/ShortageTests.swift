@@ -63,6 +63,7 @@ import Testing
     isWarm: Bool
   ) async {
     await #expect(processExitsWith: .success) { [isWarm] in
+      endProcess()
       let server = try await BFFServer.start()
       let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
       try Data(count: 300_000).write(to: path)

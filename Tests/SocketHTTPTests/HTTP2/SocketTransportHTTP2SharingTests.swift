@@ -56,7 +56,7 @@ import Testing
 
   @Test func `responses that came before the end of the connection count, whatever begins meanwhile`() async throws {
     let count = 400
-    let mayRespond = DispatchSemaphore(value: 0)
+    let hasAll = Latch()
     let server = try HTTP2ScriptedServer { connection in
       guard connection.number == 1 else {
         while true { try connection.send(HTTP2ServerFrame.head(connection.readRequest(), isEnd: true)) }
@@ -68,7 +68,7 @@ import Testing
         last = try connection.readRequest()
         responses += HTTP2ServerFrame.head(last) + HTTP2ServerFrame.data(last, "ok", isEnd: true)
       }
-      mayRespond.signal()
+      hasAll.open()
       try connection.send(responses + HTTP2ServerFrame.goAway(last))
       connection.finish()
     }
@@ -77,12 +77,7 @@ import Testing
     let logs = try (0..<count).map { _ in
       ExchangeLog(transport.send(try server.request(method: .post, body: Data("x".utf8))))
     }
-    await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        mayRespond.wait()
-        continuation.resume()
-      }
-    }
+    try await hasAll.wait()
     let others = try (0..<200).map { _ in ExchangeLog(transport.send(try server.request())) }
     var failures: [[ExchangeLog.Entry]] = []
     for log in logs {

@@ -89,10 +89,10 @@ import Testing
     _ = try await transport.response(to: server.request("/size?count=1"))
     let (began, continuation) = AsyncStream.makeStream(of: Void.self)
     let hanging = try transport.send(server.request("/steps?count=1000&size=1")).subscribe(
-      onNext: { _ in continuation.yield() }, onError: { _ in })
+      onNext: { _ in continuation.yield() }, onError: { _ in continuation.finish() })
     for await _ in began.prefix(1) {}
     hanging.dispose()
-    while try await server.counts(by: transport).resets ?? 0 == 0 {}
+    try await eventually { try await server.counts(by: transport).resets ?? 0 > 0 }
     #expect(try await server.counts(by: transport).connections == 1)
   }
 
@@ -294,7 +294,7 @@ import Testing
     let transport = server.transport { $0.idleTime = .milliseconds(50) }
     _ = try await transport.response(to: server.request("/size?count=1"))
     let other = server.transport()
-    while try await server.counts(by: other).goodbyes != 1 {}
+    try await eventually { try await server.counts(by: other).goodbyes ?? 0 >= 1 }
   }
 
   // MARK: - Limits

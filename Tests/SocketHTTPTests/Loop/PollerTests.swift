@@ -92,6 +92,7 @@ import Testing
 
   @Test func `T7: a poller leaves four descriptors to others, such as Dispatch, which needs them`() async {
     await #expect(processExitsWith: .success) {
+      endProcess()
       let others = DescriptorLimit.reach(but: 4)
       let error = #expect(throws: SystemError.self) { _ = try EpollPoller() }
       try #require(error == SystemError(code: EMFILE))

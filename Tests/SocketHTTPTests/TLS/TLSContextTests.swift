@@ -99,6 +99,7 @@ struct TLSContextTests {
 
   @Test func `an error says that a machine has no trusted certificates, and connections work once it has them`() async {
     await #expect(processExitsWith: .success) {
+      endProcess()
       let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
@@ -117,6 +118,7 @@ struct TLSContextTests {
 
   @Test func `a folder of certificates alone suffices`() async {
     await #expect(processExitsWith: .success) {
+      endProcess()
       let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
@@ -130,6 +132,7 @@ struct TLSContextTests {
 
   @Test func `a process may end while sessions are open`() async {
     await #expect(processExitsWith: .success) {
+      endProcess()
       // Runs after whatever OpenSSL has set up for the exit.
       atexit { for _ in 0..<50 { handshakes.wait() } }
       try TLSContext(TLSConfiguration(trust: .only())).prepare()

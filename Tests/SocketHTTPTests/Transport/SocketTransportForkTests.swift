@@ -12,6 +12,7 @@ import Testing
 @Suite struct SocketTransportForkTests {
   @Test func `requests of a forked process fail at once, and say so, and leave its parent's alone`() async {
     await #expect(processExitsWith: .success) {
+      endProcess()
       let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
       let (used, unused, request) = (SocketTransport(), SocketTransport(), try HTTPRequest.to(server))
       _ = try await used.response(to: request)
@@ -20,7 +21,7 @@ import Testing
       let fork = unsafeBitCast(try #require(dlsym(dlopen(nil, RTLD_NOW), "fork")), to: Fork.self)
       let child = fork()
       if child == 0 {
-        alarm(10)
+        endProcess(after: 60)
         for transport in [used, unused] {
           _ = transport.send(request).subscribe(onError: { error in
             let error = error as? RequestError
@@ -44,6 +45,7 @@ import Testing
 extension SocketTransportForkTests {
   @Test func `a forked process cannot send on its parent's WebSocket, which stays as it was`() async {
     await #expect(processExitsWith: .success) {
+      endProcess()
       let server = try WebSocketPeerServer { peer in
         try peer.accept()
         while true {
@@ -58,7 +60,7 @@ extension SocketTransportForkTests {
       let fork = unsafeBitCast(try #require(dlsym(dlopen(nil, RTLD_NOW), "fork")), to: Fork.self)
       let child = fork()
       if child == 0 {
-        alarm(10)
+        endProcess(after: 60)
         count { try connection.send("child") }
         count { try connection.ping() }
         count { try connection.close() }

@@ -212,6 +212,7 @@ import Testing
 
   @Test func `T7: a transport leaves four descriptors to others, such as Dispatch, which needs them`() async {
     await #expect(processExitsWith: .success) {
+      endProcess()
       let server = try TightServer()
       let transport = SocketTransport()
       // It makes what it needs beside connections.
@@ -236,6 +237,7 @@ import Testing
 
   @Test func `a request that found no descriptor gets one that another part of the process has closed`() async {
     await #expect(processExitsWith: .success) {
+      endProcess()
       let server = try TightServer()
       let transport = SocketTransport()
       let request = try HTTPRequest(method: .get, url: server.url)
@@ -259,6 +261,7 @@ import Testing
 
   @Test func `a request that found no descriptor gets that of an idle connection`() async {
     await #expect(processExitsWith: .success) {
+      endProcess()
       let (first, second) = (try TightServer(), try TightServer())
       let transport = SocketTransport()
       async let warmUp = transport.response(to: HTTPRequest(method: .get, url: first.url))

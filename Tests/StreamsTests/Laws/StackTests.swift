@@ -11,6 +11,7 @@ import Testing
   @Test func `17: finished inner streams and attempts leave nothing behind`() async {
     // In a process of its own: what other tests do with memory does not show.
     await #expect(processExitsWith: .success) {
+      endProcess()
       let subject = PublishSubject<Int>()
       let inner = Observable<Int>.create { observer in
         observer.onNext(1)
