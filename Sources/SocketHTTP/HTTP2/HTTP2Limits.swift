@@ -106,8 +106,8 @@ struct FloodGuard {
   private static let mostAnswers = 1000
 
   static let frame = 1 << 10
-  /// What a piece of DATA on a stream counts that was reset long ago, beside a part of its bytes. As much as the largest
-  /// window of a connection may come in an honest way, if many requests are cancelled at once.
+  /// What a piece of DATA counts, beside a part of its bytes, on a stream that was reset long ago. As much as the window of a
+  /// connection may come in an honest way, if many requests are cancelled at once.
   static let strayPiece = 64
   static let limit = 4096 * frame
   /// How many bytes a second makes good for.

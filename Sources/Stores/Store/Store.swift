@@ -23,7 +23,7 @@ public import SystemBase
 /// Thread-safe. Streams call back on the thread that writes: that of the request, of `save` on a thread, or their
 /// subscriber's. On another one they do so if a task waits for the write, a stream is followed, many values are changed at
 /// once, somebody else's read begins or ends a request, or the source of truth is asynchronous: there a watcher that stalls
-/// keeps nobody for more than some tenths of a second. A watcher that is called while it still handles an earlier
+/// keeps nobody for more than about a tenth of a second. A watcher that is called while it still handles an earlier
 /// snapshot gets the latest one after it, on the same thread, and not those between; no other thread waits for it.
 ///
 /// The source of truth is read on the subscriber's thread. Responses are written to it on a thread of its own before their

@@ -52,8 +52,11 @@ struct ExpiringTokenTests {
     let start = clock.now
     var (rounds, refreshes, pings) = (0, 0, 0)
     while refreshes < 4, clock.now - start < .seconds(60) {
+      let begin = clock.now
       let results = await Self.pings(100, on: client)
-      #expect(results.allSatisfy { (try? $0.get()) == 5 })
+      let failures = results.filter { (try? $0.get()) != 5 }
+      // On a busy machine, two tokens may expire while one request is on its way.
+      #expect(failures.isEmpty || clock.now - begin > .seconds(1), "\(failures)")
       rounds += 1
       let operations = try await server.stats().operations
       (refreshes, pings) = (operations["refreshToken"] ?? 0, operations["ping"] ?? 0)
