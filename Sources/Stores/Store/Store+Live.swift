@@ -153,11 +153,11 @@ private enum LatestRequest: Equatable {
   /// What the next snapshot says.
   func next<Value>(_ snapshot: Snapshot<Value>) -> LatestRequest {
     if snapshot.isFetching { return .isOnItsWay }
-    if let error = snapshot.errors.first.map({ RequestError(wrapping: $0) }) {
-      return error.isOutage ? .hasFailed(pause: error.pause) : .hasEnded
+    if let error = snapshot.errors.first.map({ RequestError(wrapping: $0) }), error.isOutage {
+      return .hasFailed(pause: error.pause)
     }
-    // What is pushed or changed locally is no answer: what was missed still is.
-    if case .hasFailed = self, snapshot.isStale { return self }
+    // What is pushed or changed locally is no answer: what was missed still is. The errors of a partial value are its own.
+    if case .hasFailed = self, snapshot.isStale, snapshot.errors.isEmpty || snapshot.isPartial { return self }
     return .hasEnded
   }
 }

@@ -125,12 +125,14 @@ import Testing
     #expect(following.take().count == 3)
   }
 
-  @Test(arguments: [false, true])
-  func `a request for what was missed that fails in an outage is made again, until it succeeds`(isPushed: Bool) {
+  @Test(arguments: [false, true], [false, true])
+  func `a request for what was missed that fails in an outage is made again, until it succeeds`(
+    isPushed: Bool, isPartial: Bool
+  ) {
     let store = store()
     let following = follow(store)
     let watcher = Recorder(store.stream("k", .cacheFirst))
-    server[0].answer("old")
+    server[0].answer("old", errors: isPartial ? [Failure()] : [])
     events.onNext(.reconnected)
     for index in 1...5 {
       server[index].fail(RequestError(.cannotConnect, "Refused."))
