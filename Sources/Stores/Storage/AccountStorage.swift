@@ -138,7 +138,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         return (job, ())
       }
       switch work {
-      case .write(_, let key, _), .remove(let key), .expire(let key, _), .invalidate(let key):
+      case .write(_, let key, _), .remove(let key, _), .expire(let key, _), .invalidate(let key):
         if let waiting = state.newest[key], !waiting.isTaken {
           waiting.enqueuedAt = .now
           let oldSource = exchange(&waiting.source, with: source)
@@ -196,7 +196,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       }
       if isEmptied || state.removal != nil || state.isSignedOut { return .missing }
       // Not even read: it would show what was removed.
-      return state.suspicions[key] == .removed ? .missing : nil
+      return state.suspicions[key]?.isRemoved == true ? .missing : nil
     }
   }
 
@@ -208,7 +208,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   ///   in what was read.
   func judge(_ stored: StoredValue<Value>?, of key: Key, wasOutOfDate: Bool) -> StorageQueue<Key, Value>.Reading {
     guard var stored else { return .missing }
-    let (isRemoved, isOutOfDate) = state.withLock { ($0.suspicions[key] == .removed, $0.isOutOfDate(key)) }
+    let (isRemoved, isOutOfDate) = state.withLock { ($0.suspicions[key]?.isRemoved == true, $0.isOutOfDate(key)) }
     if isRemoved { return .missing }
     if wasOutOfDate || isOutOfDate { stored.isInvalidated = true }
     return .found(stored)
@@ -297,7 +297,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       if let failure = state.withLock({ $0.lockFailure }), failure.at > job.enqueuedAt { throw failure.error }
       // As long as the sign-out before it fails, it would remove this later.
       if !job.work.isOfAll, let failure = emptying?.state.withLock({ $0.signOutFailure }) { throw failure }
-      try job.source.perform(job.work)
+      try job.source.perform(job.work, isRetry: job.isRetry)
     } catch {
       job.error = error
       if let error = error as? FileError, error.isLockTimeout { recordLockFailure(error, job) }
@@ -312,19 +312,24 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     let (failed, hasRemains, isSignedOut) = state.withLock { state -> ([Work], Bool, Bool) in
       let newest = state.newest
       let keys = state.suspicions.take(64) { newest[$0] == nil }
-      var works = keys.map { $0.suspicion == .removed ? Work.remove($0.key) : .invalidate($0.key) }
+      var works = keys.map { key, reason in
+        reason.isRemoved ? Work.remove(key, reason.version) : .invalidate(key)
+      }
       if state.isRefused, !state.keepsRefusal { works.append(.refuse(true)) }
       return (works, state.hasRemains, state.isSignedOut)
     }
     var works = failed
     if isSignedOut {
-      works = hasRemains ? [.signOut] : []
+      works = hasRemains ? [.signOut(.zero)] : []
     } else if hasRemains, let present = try? source.keys() {
-      let left = state.withLock { state in
-        present.filter { state.newest[$0] == nil && state.suspicions[$0] == .removed }
+      let left = state.withLock { state -> [Work] in
+        present.compactMap { key -> Work? in
+          guard state.newest[key] == nil, let reason = state.suspicions[key], reason.isRemoved else { return nil }
+          return Work.remove(key, reason.version)
+        }
       }
       if left.isEmpty { state.withLock { $0.forgetRemains() } }
-      works += left.map { .remove($0) }
+      works += left
     }
     return state.withLock { [works] state -> [Job] in
       works.map { work in
@@ -397,12 +402,13 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       }
       var released: Job?
       switch job.work {
-      case .write(_, let key, _), .remove(let key), .invalidate(let key):
+      case .write(_, let key, _), .remove(let key, _), .invalidate(let key):
+        let doubt = job.work.doubt
         if error == nil || isGone {
           // An invalidation alone leaves a value that was to be removed.
-          if !job.work.isInvalidation || isGone || state.suspicions[key] == .outOfDate { state.suspicions.remove(key) }
+          if doubt.isRemoved || isGone || state.suspicions[key] == .outOfDate { state.suspicions.remove(key) }
         } else {
-          state.suspicions.insert(key, job.work.isInvalidation ? .outOfDate : .removed)
+          state.suspicions.insert(key, doubt)
         }
         if state.newest[key] === job { released = state.newest.removeValue(forKey: key) }
       case .expire(let key, _):
@@ -415,7 +421,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         state.hasRemains = error != nil
         state.signOutFailure = job.work.isSignOut ? error : nil
         // What is left is what was to be removed.
-        if error == nil { state.suspicions = Suspicions() } else { state.suspicions.insertAll(.removed) }
+        if error == nil { state.suspicions = Suspicions() } else { state.suspicions.insertAll(job.work.doubt) }
       }
       state.keepsRefusal = keepsRefusal
       if !state.isDirty { state.failing = nil }
@@ -453,14 +459,21 @@ extension StorageQueue.Work {
     // What has expired may have been replaced by another process, and is as old when it is read again.
     case (.remove, .invalidate), (.remove, .expire), (.invalidate, .expire): return earlier
     // What was to be replaced must not come back, whatever its version.
-    case (.write, .expire(let key, _)): return .remove(key)
+    case (.write(let stored, _, _), .expire(let key, _)): return .remove(key, stored.version)
     default: return self
     }
   }
 
   fileprivate var isSignOut: Bool { if case .signOut = self { true } else { false } }
 
-  fileprivate var isInvalidation: Bool { if case .invalidate = self { true } else { false } }
+  /// What holds for the values that are there if this fails.
+  fileprivate var doubt: Suspicions<Key>.Suspicion {
+    switch self {
+    case .write(let stored, _, _): .removed(stored.version)
+    case .remove(_, let version), .removeAll(let version), .signOut(let version): .removed(version)
+    case .invalidate, .expire, .refuse: .outOfDate
+    }
+  }
 
   var isOfAll: Bool {
     switch self {
@@ -486,11 +499,14 @@ extension StorageQueue.Work {
 }
 
 extension SourceOfTruth {
-  fileprivate func perform(_ work: StorageQueue<Key, Value>.Work) throws {
+  /// - Parameter isRetry: Whether it has failed before, so that others may have written since, which stays.
+  fileprivate func perform(_ work: StorageQueue<Key, Value>.Work, isRetry: Bool) throws {
     switch work {
     case .write(let stored, let key, _): try write(stored, for: key)
     case .invalidate(let key): try invalidate(key)
-    case .remove(let key): try remove(key)
+    case .remove(let key, let version):
+      if isRetry, let stored = try read(key), stored.version > version { return }
+      try remove(key)
     case .expire(let key, let version): if try read(key)?.version == version { try remove(key) }
     case .removeAll: try removeAll()
     case .signOut: try signOut()

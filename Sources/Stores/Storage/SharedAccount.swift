@@ -2,13 +2,16 @@ import Streams
 import SystemBase
 
 /// What all stores of one account in this process have to know that have an asynchronous source of truth: whether the
-/// server has refused the account, and that it was signed out. They find it by the source's identity; without one, each
-/// store has its own.
+/// server has refused the account, that it was signed out, and what the session before may have left in the source. They
+/// find it by the source's identity; without one, each store has its own.
 ///
-/// It is kept while the account is refused, so that the next store finds that, and ends with a sign-out.
+/// It is kept while the account is refused, so that the next store finds that, and ends with a sign-out. After that, it is
+/// kept by the next session until its values are removed.
 final class SharedAccount: Sendable {
   /// Stores that a sign-out has ended, but whose watchers and readers do not know that yet.
   struct Ended: Sendable {
+    /// Whether the account was signed out by this call, and not by an earlier one.
+    var isFirst = false
     /// At least the latest version that one of them has given to a change.
     var latest = EntryVersion.zero
     var notifications: [@Sendable () -> Void] = []
@@ -20,14 +23,37 @@ final class SharedAccount: Sendable {
     }
   }
 
+  /// What earlier sessions may have in the source of truth.
+  enum Remains: Equatable {
+    case nothing
+    /// Values of smaller versions, which are being removed.
+    case older(than: EntryVersion)
+    /// Everything that is there, and is written there now, may be removed, whatever its version.
+    case everything
+  }
+
   private struct State {
     var isRefused = false
     var isSignedOut = false
+    /// How many removals of everything are running, which remove values of all versions.
+    var removals = 0
+    /// From a sign-out until all is removed: who does that, and with which version, once that is known.
+    var emptying: (owner: ObjectIdentifier, version: EntryVersion?)?
     /// Whether the account's next session has begun.
     var hasSuccessor = false
+    /// The sessions before and after this one, as long as the former has remains.
+    var predecessor: SharedAccount?
+    var successor: SharedAccount?
     var onSignOut: [ObjectIdentifier: @Sendable () -> Ended] = [:]
+    var onRemoved: [ObjectIdentifier: @Sendable () -> Void] = [:]
     /// Keeps this object while it has to remember something.
     var remembered: SharedAccount?
+
+    /// What this session may have in the source after its end.
+    var remains: Remains {
+      if removals > 0 { return .everything }
+      return emptying.map { $0.version.map { .older(than: $0) } ?? .everything } ?? .nothing
+    }
   }
 
   private let identity: StorageIdentity?
@@ -39,7 +65,7 @@ final class SharedAccount: Sendable {
     let identity = StorageIdentity(type: ObjectIdentifier(Self.self), path: path)
     var ended: SharedAccount?
     while true {
-      let known = identity.storage(insteadOf: ended) { SharedAccount(identity) } as? SharedAccount
+      let known = identity.storage(insteadOf: ended) { SharedAccount(identity, after: ended) } as? SharedAccount
       guard let known else { return SharedAccount(nil) }
       // After a sign-out, this is another session.
       let isOver = known.state.withLock { state in
@@ -51,12 +77,18 @@ final class SharedAccount: Sendable {
     }
   }
 
-  private init(_ identity: StorageIdentity?) { self.identity = identity }
+  private init(_ identity: StorageIdentity?, after predecessor: SharedAccount? = nil) {
+    self.identity = identity
+    guard let predecessor else { return }
+    predecessor.state.withLock { before in
+      if before.predecessor == nil, before.remains == .nothing { return }
+      before.successor = self
+      // In one step, since both forget each other when nothing is left.
+      state.withLock { $0.predecessor = predecessor }
+    }
+  }
 
   deinit { identity?.forget() }
-
-  /// Whether it was signed out, and its next session has begun.
-  var hasSuccessor: Bool { state.withLock { $0.hasSuccessor } }
 
   /// Whether the server has refused the account.
   var isRefused: Bool { state.withLock { $0.isRefused } }
@@ -88,20 +120,87 @@ final class SharedAccount: Sendable {
     }
   }
 
-  /// Ends all stores of the account but its owner's, unless it was signed out before.
+  /// Ends all stores of the account but its owner's, unless it was signed out before. If this is the first sign-out, the
+  /// owner has to remove everything; see ``removeRemains(_:by:)``.
   func signOut(by owner: AnyObject) -> Ended {
+    var ended = Ended()
     let actions = state.withLock { state -> [ObjectIdentifier: @Sendable () -> Ended] in
       // Of two that sign out at once, the second does not end the first, which removes everything.
       if exchange(&state.isSignedOut, with: true) { return [:] }
+      ended.isFirst = true
+      state.emptying = (ObjectIdentifier(owner), nil)
       return exchange(&state.onSignOut, with: [:])
     }
     setRefused(false)
-    var ended = Ended()
     for (id, action) in actions where id != ObjectIdentifier(owner) {
       let other = action()
       ended.latest = max(ended.latest, other.latest)
       ended.notifications += other.notifications
     }
     return ended
+  }
+}
+
+/// What a session leaves in the source of truth, from its sign-out until that is removed.
+extension SharedAccount {
+  /// What earlier sessions may have in the source of truth.
+  var remains: Remains {
+    guard let predecessor = state.withLock({ $0.predecessor }) else { return .nothing }
+    switch (predecessor.state.withLock { $0.remains }, predecessor.remains) {
+    case (.everything, _), (_, .everything): return .everything
+    case (.older(let one), .older(let other)): return .older(than: max(one, other))
+    case (let some, .nothing), (.nothing, let some): return some
+    }
+  }
+
+  /// Sets the version of what a sign-out removes, without calling anything; see ``notifySuccessors()``.
+  func setRemains(olderThan version: EntryVersion) { state.withLock { $0.emptying?.version = version } }
+
+  /// Begins to remove everything, whatever its version, unless the next session may have written by now; returns whether
+  /// it does.
+  func beginRemoval() -> Bool {
+    state.withLock { state in
+      if !state.hasSuccessor { state.removals += 1 }
+      return !state.hasSuccessor
+    }
+  }
+
+  /// Ends such a removal.
+  func endRemoval() { state.withLock { $0.removals -= 1 } }
+
+  /// All is removed, if it is the owner of the sign-out that says so, and has set the version.
+  func endRemains(by owner: AnyObject) {
+    state.withLock { state in
+      if let emptying = state.emptying, emptying.owner == ObjectIdentifier(owner), emptying.version != nil {
+        state.emptying = nil
+      }
+    }
+  }
+
+  /// Calls an action, on any thread, when there may be less in the way of what the owner is to write, until the result is
+  /// disposed.
+  func onRemoved(of owner: AnyObject, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    let id = ObjectIdentifier(owner)
+    state.withLock { $0.onRemoved[id] = action }
+    return Disposables.create { [weak self] in
+      let released = self?.state.withLock { $0.onRemoved.removeValue(forKey: id) }
+      withExtendedLifetime(released) {}
+    }
+  }
+
+  /// Lets the sessions after this one know what is removed; those that find nothing of earlier ones forget these.
+  func notifySuccessors() {
+    var account = self
+    while let next = account.state.withLock({ $0.successor }) {
+      if account.remains == .nothing, account.state.withLock({ $0.remains }) == .nothing {
+        let released = (
+          account.state.withLock { exchange(&$0.successor, with: nil) },
+          next.state.withLock { exchange(&$0.predecessor, with: nil) }
+        )
+        withExtendedLifetime(released) {}
+      }
+      for action in next.state.withLock({ Array($0.onRemoved.values) }) { action() }
+      account = next
+    }
   }
 }

@@ -35,8 +35,10 @@ extension SharedQueue {
 
   /// What a read returns because of work that is not done; `nil` if the source has to be asked.
   func pending(_ key: Key) -> StorageReading<Value>? {
-    state.withLock { state in
-      guard let line = state.lines[key] else { return state.removal == nil ? nil : .missing }
+    let isEmptied = account.remains == .everything
+    return state.withLock { state in
+      let isMissing = isEmptied || state.removal != nil
+      guard let line = state.lines[key] else { return isMissing ? .missing : nil }
       var isInvalidated = false
       // What runs has begun before a removal of everything, which waits for it.
       for job in [line.waiting, state.removal == nil ? line.running : nil] {
@@ -49,7 +51,7 @@ extension SharedQueue {
         case nil: break
         }
       }
-      return state.removal == nil ? nil : .missing
+      return isMissing ? .missing : nil
     }
   }
 
@@ -60,6 +62,11 @@ extension SharedQueue {
   /// What the source had for a key. An invalidation that is made while it is read may not be in that.
   private func result(_ stored: StoredValue<Value>?, of key: Key, wasOutOfDate: Bool) -> StorageReading<Value> {
     guard var stored else { return .missing }
+    switch account.remains {
+    case .nothing: break
+    case .older(let version): if stored.version < version { return .missing }
+    case .everything: return .missing
+    }
     if wasOutOfDate || isOutOfDate(key) { stored.isInvalidated = true }
     return .found(stored)
   }

@@ -67,10 +67,11 @@ extension SharedQueue {
   func run(removal version: EntryVersion) async {
     var failure: (any Error)?
     do {
-      if account.hasSuccessor {
-        try await removeEach(version)
-      } else {
+      if account.beginRemoval() {
+        defer { account.endRemoval() }
         try await limitedRemoval(version) { [truth] in try await truth.removeAll(version: version) }
+      } else {
+        try await removeEach(version)
       }
     } catch { failure = error }
     let now = scheduler.now
@@ -92,8 +93,10 @@ extension SharedQueue {
         state.removal?.isOutstanding = true
         state.removal?.waiters = []
       }
+      if state.removal == nil { account.endRemains(by: self) }
       return (waiters, isFirst, state.removal?.isOutstanding == false)
     }
+    account.notifySuccessors()
     if let failure {
       if isFirstFailure { onError(failure) }
       tryAgainLater()
@@ -195,6 +198,8 @@ extension SharedQueue {
   private func perform(_ work: Work, _ key: Key) async throws {
     let isNew = state.withLock { state in state.lines[key]?.running.map { !$0.isOutstanding && !$0.isLate } ?? false }
     var work = work
+    // An earlier session would remove this with what it has left.
+    if case .older(let version) = account.remains, work.version < version { rename(&work, of: key, after: version) }
     // Each round ends with a greater version than the source had, so a second one is rare.
     for _ in 0..<8 {
       if isEnded { throw StoreError.signedOut }
@@ -204,13 +209,20 @@ extension SharedQueue {
         if let invalidation, !isEnded { _ = try await truth.invalidate(key, version: invalidation) }
         break
       }
-      let onNotice = state.withLock { $0.onNotice }
-      guard isNew, let greater = onNotice?(key, .renamed(work.version, to: version)) else { break }
-      work.version = greater
-      // For who signs the account out, and for the next attempt if this one fails.
-      state.withLock { [work] in $0.lines[key]?.running?.work = work }
+      if !isNew || !rename(&work, of: key, after: version) { break }
     }
     _ = state.withLock { $0.onNotice }?(key, .superseded(work.version))
+  }
+
+  /// Gives work that is running a greater version than one that its store had not seen; false after a sign-out.
+  @discardableResult
+  private func rename(_ work: inout Work, of key: Key, after version: EntryVersion) -> Bool {
+    let onNotice = state.withLock { $0.onNotice }
+    guard let greater = onNotice?(key, .renamed(work.version, to: version)) else { return false }
+    work.version = greater
+    // For who signs the account out, and for the next attempt if this one fails.
+    state.withLock { [work] in $0.lines[key]?.running?.work = work }
+    return true
   }
 
   private var isEnded: Bool { state.withLock { $0.isEnded } }

@@ -19,6 +19,12 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case renamed(EntryVersion, to: EntryVersion)
     /// It has not taken the change of this version, since it has a newer one.
     case superseded(EntryVersion)
+
+    /// The version that a change gets whose store was released.
+    var renamedVersion: EntryVersion? {
+      guard case .renamed(let old, let greater) = self else { return nil }
+      return VersionClock.version(after: greater, writer: old.writer)
+    }
   }
 
   struct State {
@@ -145,6 +151,7 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // Here, not by the store: what was begun continues when that is released.
     account.onSignOut(of: self) { [weak self] in self?.endSignedOut() ?? SharedAccount.Ended() }
       .disposed(by: registration)
+    account.onRemoved(of: self) { [weak self] in self?.beginAll() }.disposed(by: registration)
   }
 
   /// Sets what is called with each notice, on any thread. For a version that was renamed it is asked for the new one:
@@ -218,6 +225,15 @@ extension SharedQueue {
     }
   }
 
+  /// Lets the account's next session know which values a sign-out removes; call it when their removal was added.
+  func setRemains(olderThan version: EntryVersion) {
+    state.withLock { state in
+      account.setRemains(olderThan: version)
+      // Another call has removed them meanwhile.
+      if state.removal == nil { account.endRemains(by: self) }
+    }
+  }
+
   /// Gives up all work that was not begun, and begins no other: another store has signed the account out, and would not
   /// remove that. Returns what has to be called, and what to be released, outside the store's lock.
   func end() -> Abandoned {
@@ -265,7 +281,8 @@ extension SharedQueue {
   }
 
   private func take(_ key: Key, of state: inout State) -> Work? {
-    guard state.removal == nil, let line = state.lines[key], line.running == nil, let job = line.waiting else {
+    // An earlier session might remove what is written now.
+    guard state.removal == nil, account.remains != .everything, let line = state.lines[key], line.running == nil, let job = line.waiting else {
       return nil
     }
     state.lines[key]?.running = job
@@ -277,8 +294,9 @@ extension SharedQueue {
   /// Begins the removal of everything, unless something is running, after which it begins by itself.
   func beginRemoval() {
     busyAction.withLock { $0 }?()
+    account.notifySuccessors()
     let version = state.withLock { state -> EntryVersion? in
-      guard state.runningCount == 0, let removal = state.removal, !removal.isRunning else { return nil }
+      guard state.runningCount == 0, account.remains != .everything, let removal = state.removal, !removal.isRunning else { return nil }
       state.removal?.isRunning = true
       state.removal?.isOverdue = false
       return removal.version

@@ -17,12 +17,13 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case write(StoredValue<Value>, Key, isResponse: Bool = false)
     /// Marks what the source of truth has, which may be newer than what memory has.
     case invalidate(Key)
-    case remove(Key)
+    /// Removes what is there. If that fails, what others write later, with greater versions, stays; and so it is with everything.
+    case remove(Key, EntryVersion)
     /// Removes a value that has expired, unless another process has replaced the one of this version.
     case expire(Key, EntryVersion)
-    case removeAll
+    case removeAll(EntryVersion)
     /// Removes everything, and ends whatever else has opened the source of truth.
-    case signOut
+    case signOut(EntryVersion)
     /// Keeps whether the server has refused the account.
     case refuse(Bool)
   }

@@ -2,11 +2,22 @@
 ///
 /// If there are very many such keys, all keys are suspected: that costs requests, and shows nothing wrong.
 struct Suspicions<Key: Hashable & Sendable> {
-  enum Suspicion: Int {
+  enum Suspicion: Equatable {
     /// The value was invalidated.
     case outOfDate
-    /// The value was removed, or replaced by one that could not be written.
-    case removed
+    /// The value was removed, or replaced by one that could not be written: all values of up to this version.
+    case removed(EntryVersion)
+
+    var isRemoved: Bool { self != .outOfDate }
+
+    /// The greatest version that was removed.
+    var version: EntryVersion { if case .removed(let version) = self { version } else { .zero } }
+
+    /// What holds for a value of which both hold.
+    func and(_ other: Self?) -> Self {
+      guard let other, isRemoved || other.isRemoved else { return self }
+      return .removed(max(version, other.version))
+    }
   }
 
   private var keys: [Key: Suspicion] = [:]
@@ -38,19 +49,23 @@ struct Suspicions<Key: Hashable & Sendable> {
   }
 
   mutating func insert(_ key: Key, _ suspicion: Suspicion) {
-    if let known = self[key], known.rawValue >= suspicion.rawValue { return }
-    guard keys.count < limit else { return insertAll(.removed) }
+    let known = self[key]
+    let suspicion = suspicion.and(known)
+    if known == suspicion { return }
+    guard keys.count < limit else { return insertAll(.removed(suspicion.version)) }
     keys[key] = suspicion
   }
 
   mutating func insertAll(_ suspicion: Suspicion) {
-    if let others, others.rawValue > suspicion.rawValue {
+    if let others, others.isRemoved, !suspicion.isRemoved {
       // Those that were written since are under this lesser suspicion.
       for key in written { keys[key] = suspicion }
     } else {
-      others = suspicion
+      others = suspicion.and(others)
       written = []
-      if suspicion == .removed { (keys, taken) = ([:], []) }
+      if !suspicion.isRemoved { return }
+      for single in keys.values { others = single.and(others) }
+      (keys, taken) = ([:], [])
     }
   }
 

@@ -32,10 +32,19 @@ public struct EntryVersion: Hashable, Comparable, Sendable, Codable {
 /// Makes the versions of one store.
 struct VersionClock: Sendable {
   private var latest: Int64 = 0
-  private let writer = UInt64.random(in: 1...(.max))
+  private let writer: UInt64
+
+  init(writer: UInt64 = .random(in: 1...(.max))) { self.writer = writer }
 
   /// What is later than the year 9999 comes from no clock: it would leave no room for what is written after it.
   private static var limit: Int64 { 253_402_300_800_000_000 }
+
+  /// A version of a writer that is greater than another one; of what no store can have made, than zero.
+  static func version(after other: EntryVersion, writer: UInt64) -> EntryVersion {
+    var clock = VersionClock(writer: writer)
+    _ = clock.see(other)
+    return clock.next()
+  }
 
   /// A version that is greater than all before, and than all that were seen.
   mutating func next() -> EntryVersion {

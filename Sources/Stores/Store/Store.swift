@@ -65,7 +65,10 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     state = Locked(StoreState(configuration, access))
     access.queue?.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }
     guard let shared = access.shared else { return }
-    shared.setNotice { [weak self] key, notice in self?.follow(notice, of: key) }
+    shared.setNotice { [weak self] key, notice in
+      guard let self else { return notice.renamedVersion }
+      return follow(notice, of: key)
+    }
     shared.onSignOut { [weak self] in self?.endSignedOut() }
     shared.truth.changes.subscribe(onNext: { [weak self] in self?.follow($0) }).disposed(by: showings)
   }

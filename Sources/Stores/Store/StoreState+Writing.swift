@@ -90,7 +90,7 @@ extension StoreState {
     }
     discard(memory.remove(key))
     empty(key)
-    store(.remove(key), isAsynchronous: true, completion: completion)
+    store(.remove(key, nextVersion()), isAsynchronous: true, completion: completion)
     publish(key)
   }
 
@@ -98,7 +98,7 @@ extension StoreState {
   mutating func removeAll(then completion: @escaping WriteCompletion) {
     if ending == .signedOut { return removeRemains(then: completion) }
     writes.logRemovalOfAll(at: nextNumber())
-    store(.removeAll, isAsynchronous: true, completion: completion)
+    store(.removeAll(nextVersion()), isAsynchronous: true, completion: completion)
     forgetAll()
   }
 
@@ -120,7 +120,7 @@ extension StoreState {
     } else if let removal = storage.queue?.removal {
       effects.append(.finish(removal, .elsewhere, completion))
     } else if storage.queue?.hasRemains == true {
-      store(.signOut, isAsynchronous: true, completion: completion)
+      store(.signOut(nextVersion()), isAsynchronous: true, completion: completion)
     } else {
       effects.append(.complete(completion, nil))
     }
@@ -133,15 +133,26 @@ extension StoreState {
     after others: SharedAccount.Ended = SharedAccount.Ended(), then completion: @escaping WriteCompletion
   ) {
     // If there are some, another call at the same time did not know what they have written.
-    if ending == .signedOut, others.notifications.isEmpty { return removeRemains(then: completion) }
+    if ending == .signedOut, others.notifications.isEmpty {
+      noteRemains(of: others)
+      return removeRemains(then: completion)
+    }
     see(others.latest)
     endAll(.signedOut)
-    store(.signOut, isAsynchronous: true, completion: completion)
+    store(.signOut(nextVersion()), isAsynchronous: true, completion: completion)
+    noteRemains(of: others)
     effects.append(.endOtherStores(others))
     if ending == .signedOut { return }
     forgetAll()
     ending = .signedOut
     endWatchers()
+  }
+
+  /// Lets the account's next session know which values its sign-out removes.
+  private mutating func noteRemains(of others: SharedAccount.Ended) {
+    guard others.isFirst, let shared = storage.shared else { return }
+    shared.setRemains(olderThan: latestVersion)
+    effects.append(.shareRemoval)
   }
 
   /// Ends everything because another store or process has signed the account out.

@@ -315,7 +315,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     return Array(effects[place...])
   }
 
-  /// Enqueues work for an asynchronous source of truth. What is not a value gets its version here.
+  /// Enqueues work for an asynchronous source of truth.
   private mutating func share(
     _ work: StorageQueue<Key, Value>.Work, _ shared: SharedQueue<Key, Value>, _ completion: WriteCompletion?
   ) {
@@ -324,7 +324,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     case .write(let stored, let written, let isResponse):
       (key, shares) = (written, .write(stored, isResponse: isResponse))
     case .invalidate(let invalidated): (key, shares) = (invalidated, .invalidate(versions.next()))
-    case .remove(let removed): (key, shares) = (removed, .remove(versions.next()))
+    case .remove(let removed, let version): (key, shares) = (removed, .remove(version))
     // Its own limits apply.
     case .expire: return
     case .refuse(let isRefused):
@@ -333,8 +333,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
       effects.append(.keepRefusal)
       if let completion { effects.append(.complete(completion, nil)) }
       return
-    case .removeAll, .signOut:
-      discard(shared.addRemoval(versions.next(), completion: completion))
+    case .removeAll(let version), .signOut(let version):
+      discard(shared.addRemoval(version, completion: completion))
       return effects.append(.shareRemoval)
     }
     discard(shared.add(shares, for: key, completion: completion))

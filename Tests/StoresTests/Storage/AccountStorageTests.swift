@@ -177,6 +177,28 @@ import Testing
     #expect(await store.flush() == nil)
   }
 
+  @Test(arguments: ["clear", "remove", "replace"])
+  func `D3: what another process writes after a change that the device refused stays`(change: String) async throws {
+    let files = FaultyFileSystem()
+    let store = try store(files)
+    for key in ["a", "b"] { await store.save("old", for: key) }
+    files.fail(call: 0, isLasting: true)
+    switch change {
+    case "clear": await #expect(throws: (any Error).self) { try await store.clear() }
+    case "remove": for key in ["a", "b"] { await store.remove(key) }
+    default: for key in ["a", "b"] { await store.save("lost", for: key) }
+    }
+    // A process of its own would read and write nothing but files, as this does.
+    let cache = try DiskCache<String, String>(folder: folder.url)
+    let later = EntryVersion(time: StoreTime.now().microseconds, writer: 1)
+    try cache.write(StoredValue("new", writtenAt: .now(), version: later), for: "b")
+    files.fail(call: nil)
+    while try cache.keys().contains("a") { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(await store.flush() == nil)
+    #expect(try cache.read("b")?.value == "new")
+    if change != "replace" { #expect(try await store.get("b", .cacheOnly).value.value == "new") }
+  }
+
   @Test func `D3: what always fails does not keep other work from being tried again`() async throws {
     let truth = StubbornTruth()
     let store = Store<String, String>(.ofPartial(server.fetch), storage: .source(truth))

@@ -163,6 +163,77 @@ import Testing
     #expect(next.peek("k")?.value == "new")
   }
 
+  @Test func `S1: the next session reads nothing of what a sign-out has still to remove, and keeps what it writes`()
+    async throws
+  {
+    let ahead = EntryVersion(time: StoreTime.now().microseconds + 3_600_000_000, writer: 1)
+    _ = try await SharedTruth(shared).write(
+      StoredValue("secret", writtenAt: .now(), version: ahead), for: "seen", isResponse: false)
+    let one = store()
+    await one.save("secret", for: "k")
+    _ = try await one.get("seen", .cacheOnly).value
+    shared.isAway = true
+    await #expect(throws: SharedTruth.Away.self) { try await one.signOut() }
+    shared.isAway = false
+    // The source works again, but nothing has been tried once more.
+    let next = store()
+    await #expect(throws: StoreError.notCached) { try await next.get("k", .cacheOnly).value }
+    await #expect(throws: StoreError.notCached) { try await next.get("seen", .cacheOnly).value }
+    await next.save("new", for: "new")
+    #expect(await next.flush() == nil)
+    #expect(try await store().get("new", .cacheOnly).value.value == "new")
+    await one.flush()
+    #expect(shared.value("k") == nil)
+    #expect(shared.value("seen") == nil)
+    #expect(shared.value("new")?.value == "new")
+    #expect(try await store().get("new", .cacheOnly).value.value == "new")
+  }
+
+  @Test(arguments: ["sign-out", "removal"])
+  func `S1: what the next session writes during a removal of everything is not removed by it`(removal: String)
+    async throws
+  {
+    let (one, other) = (store(), store())
+    await one.save("secret", for: "k")
+    let watching = Recorder(other.stream("k", .cacheOnly))
+    shared.removalGate.hold()
+    let removing = Task { if removal == "sign-out" { try await one.signOut() } else { try await other.clear() } }
+    try await shared.removalGate.held.wait { $0 == 1 }
+    let signOut = removal == "sign-out" ? nil : Task { try await one.signOut() }
+    if signOut != nil { try await watching.waitForCompletion() }
+    let next = store()
+    save("new", in: next)
+    let read = Task { try await next.get("k", .cacheOnly).value.value }
+    #expect(try await read.value == "new")
+    #expect(shared.value("k")?.value == "secret")
+    shared.removalGate.release()
+    #expect(await next.flush() == nil)
+    _ = await (removing.result, signOut?.result)
+    await one.flush()
+    #expect(shared.value("k")?.value == "new")
+    #expect(try await store().get("k", .cacheOnly).value.value == "new")
+  }
+
+  @Test func `S1: the session after the next reads nothing of two sign-outs that have failed`() async throws {
+    let one = store()
+    await one.save("secret", for: "k")
+    shared.isAway = true
+    await #expect(throws: SharedTruth.Away.self) { try await one.signOut() }
+    var next: Store<String, String>? = store()
+    shared.isAway = false
+    await next?.save("another", for: "l")
+    shared.isAway = true
+    await #expect(throws: SharedTruth.Away.self) { try await next?.signOut() }
+    next = nil
+    shared.isAway = false
+    let last = store()
+    for key in ["k", "l"] {
+      await #expect(throws: StoreError.notCached) { try await last.get(key, .cacheOnly).value }
+    }
+    await last.save("new", for: "l")
+    #expect(try await store().get("l", .cacheOnly).value.value == "new")
+  }
+
   @Test func `F4: a read does not bring back what is being written while everything is to be removed`() async throws {
     let truth = SharedTruth(shared, timeLimit: .seconds(30))
     let store = Store<String, String>(.ofStream { _ in .never() }, storage: .async(truth))

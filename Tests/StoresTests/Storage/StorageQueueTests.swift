@@ -40,7 +40,7 @@ import Testing
     for job in [first, second] { queue.finish(job) { #expect($0 is Failure) } }
     #expect(truth.attempts == ["fails"])
     let (third, _) = queue.enqueue(.write(stored("3"), "k"))
-    let (removal, _) = queue.enqueue(.removeAll)
+    let (removal, _) = queue.enqueue(.removeAll(.zero))
     for job in [third, removal] { queue.finish(job) { #expect($0 == nil) } }
     #expect(truth.attempts == ["fails"])
     #expect(truth.value(of: "k") == nil)
@@ -106,10 +106,10 @@ import Testing
   @Test func `all keys are suspected if there are more than can be remembered, until they are written`() {
     var suspicions = Suspicions<Int>(limit: 3)
     suspicions.insert(0, .outOfDate)
-    suspicions.insert(1, .removed)
+    suspicions.insert(1, .removed(.zero))
     suspicions.insert(1, .outOfDate)
     #expect(suspicions[0] == .outOfDate)
-    #expect(suspicions[1] == .removed)
+    #expect(suspicions[1] == .removed(.zero))
     #expect(suspicions[2] == nil)
     suspicions.remove(1)
     #expect(suspicions[1] == nil)
@@ -119,15 +119,15 @@ import Testing
     suspicions.remove(9)
     #expect(suspicions[9] == nil)
     #expect(suspicions[8] == .outOfDate)
-    suspicions.insertAll(.removed)
+    suspicions.insertAll(.removed(.zero))
     suspicions.remove(9)
     suspicions.insertAll(.outOfDate)
     #expect(suspicions[9] == .outOfDate)
-    #expect(suspicions[8] == .removed)
-    for key in 20..<25 { suspicions.insert(key, .removed) }
-    suspicions.insertAll(.removed)
-    #expect(suspicions[9] == .removed)
-    #expect(suspicions[24] == .removed)
+    #expect(suspicions[8] == .removed(.zero))
+    for key in 20..<25 { suspicions.insert(key, .removed(.zero)) }
+    suspicions.insertAll(.removed(.zero))
+    #expect(suspicions[9] == .removed(.zero))
+    #expect(suspicions[24] == .removed(.zero))
   }
 
   @Test(arguments: [true, false])

@@ -20,6 +20,9 @@ import Testing
       configuration: configuration)
   }
 
+  /// Saves a value without waiting for the source.
+  private func save(_ value: String, in store: Store<String, String>?) { store?.save(value, for: "k") }
+
   /// What a watcher of the cache alone has got, and the value that it got last.
   private func watch(_ store: Store<String, String>, _ key: String) -> (seen: Monitor<[String]>, bag: DisposeBag) {
     let (seen, bag) = (Monitor([String]()), DisposeBag())
@@ -76,6 +79,21 @@ import Testing
     try await shared.wait { $0["k"]?.value == "2" }
     #expect(seen.value.map { $0.prefix(1) } == ["1", "2"])
     bag.dispose()
+  }
+
+  @Test func `F1: what is saved last stays, though its store is released and has not seen what is there`() async throws {
+    let ahead = EntryVersion(time: StoreTime.now().microseconds + 3_600_000_000, writer: 1)
+    _ = try await SharedTruth(shared).write(
+      StoredValue("old", writtenAt: .now(), version: ahead), for: "k", isResponse: false)
+    var store: Store<String, String>? = makeStore()
+    shared.writeGate.hold()
+    save("new", in: store)
+    try await shared.writeGate.held.wait { $0 == 1 }
+    weak let released = store
+    store = nil
+    try await eventually { released == nil }
+    shared.writeGate.release()
+    try await shared.wait { $0["k"]?.value == "new" }
   }
 
   @Test func `F1: what was removed elsewhere during the first load is not shown for good`() async throws {

@@ -27,8 +27,9 @@ final class SharedTruth: AsyncSourceOfTruth {
     /// Whether responses are refused, as by a source that knows of other writes.
     let dropsResponses = Mutable(false)
 
-    /// Where reads wait that have taken their value, before they return it; and writes, before they are made.
-    let (readGate, writeGate) = (TaskGate(), TaskGate())
+    /// Where reads wait that have taken their value, before they return it; and writes and removals of everything, before
+    /// they are made.
+    let (readGate, writeGate, removalGate) = (TaskGate(), TaskGate(), TaskGate())
 
     /// How many writes have begun.
     let writes = Monitor(0)
@@ -120,6 +121,7 @@ final class SharedTruth: AsyncSourceOfTruth {
   }
 
   func removeAll(version: EntryVersion) async throws {
+    await server.removalGate.pass()
     try await server.pass()
     let keys = server.state.withLock { state in
       defer { state = Kept(allRemoved: version) }
