@@ -8,8 +8,8 @@ package struct SharedRecords: Sendable {
 
   package init() {}
 
-  /// What one process has of it.
-  package func opened() -> Opened { Opened(server: server) }
+  /// What one process has of it; by the identity, it knows what it has had of it before.
+  package func opened(identity: String? = nil) -> Opened { Opened(server: server, identity: identity) }
 
   /// The entries that there are.
   package var entries: [RecordEntry] { server.entries.withLock { $0.map(\.entry) } }
@@ -93,7 +93,9 @@ package struct SharedRecords: Sendable {
     /// The last entry that it has read or written, which may be another one by now.
     private let seen = Locked<Kept?>(nil)
 
-    fileprivate init(server: Server) { self.server = server }
+    package let identity: String?
+
+    fileprivate init(server: Server, identity: String?) { (self.server, self.identity) = (server, identity) }
 
     /// Sets whether it hears nothing of what others do.
     package func setDeaf(_ isDeaf: Bool) { self.isDeaf.withLock { $0 = isDeaf } }

@@ -25,13 +25,27 @@ struct RecordRemains: Sendable {
   /// Keeps them for the next journal, if there are any.
   func keep(for identity: String?) {
     guard let identity, !isEmpty else { return }
-    let key = ExactText(identity)
     Self.table.withLock { table in
-      // Of another one, that was open at the same time.
-      let known = table[key]
-      table[key] = known?.changes == nil && signOut == nil ? known ?? self : self
-      table[key]?.isRefused = isRefused || known?.isRefused == true
+      let key = ExactText(identity)
+      table[key] = table[key].map(joined) ?? self
     }
+  }
+
+  /// These with those of another journal, which was open at the same time.
+  private func joined(with other: RecordRemains) -> RecordRemains {
+    var joined = self
+    if let changes, let others = other.changes {
+      if position == other.position {
+        (joined.changes, joined.attempts) = (others + changes, other.attempts + attempts)
+      } else if changes.isEmpty || position?.isBefore(other.position) == true {
+        // What others have written since is newer than these changes.
+        joined = other
+      }
+    } else if signOut == nil, other.changes == nil {
+      joined = other
+    }
+    joined.isRefused = isRefused || other.isRefused
+    return joined
   }
 
   /// Takes what the last journal has left.

@@ -99,6 +99,9 @@ public struct RecordPosition: Hashable, Sendable {
   /// Names a place.
   public init(journal: UInt64, number: UInt64) { (self.journal, self.number) = (journal, number) }
 
+  /// Whether it is in the same journal, before another one.
+  func isBefore(_ other: RecordPosition?) -> Bool { journal == other?.journal && number < other?.number ?? 0 }
+
   /// The place of the next entry.
   public var next: RecordPosition { RecordPosition(journal: journal, number: number &+ 1) }
 }

@@ -177,6 +177,36 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `D3: what two stores could not write until they ended is not undone by the process's next store`(
+    isAhead: Bool
+  ) async throws {
+    let identity = "\(UUID())"
+    func open() throws -> NormalizedWorld { try NormalizedWorld(sharing: records.opened(identity: identity)) }
+    let (first, second) = (try open(), try open())
+    for id in ["1", "2"] { try await first.request(GetIssue(id), issue(id, "a")) }
+    for id in ["1", "2"] { try await wait(for: "a", of: id, in: second) }
+    if isAhead {
+      // What the first one does not know any more, the second one has written after.
+      records.setAway(true)
+      try first.store.update(GetIssue("1")) { $0.issue?.title = "lost" }
+      await first.store.close()
+      records.setAway(false)
+      try await second.request(GetIssue("1"), issue("1", "b"))
+      records.setAway(true)
+    } else {
+      records.setAway(true)
+      try first.store.update(GetIssue("1")) { $0.issue?.title = "b" }
+    }
+    try second.store.update(GetIssue("2")) { $0.issue?.title = "b" }
+    for world in [first, second] { await world.store.close() }
+    records.setAway(false)
+    let next = try open()
+    for id in ["1", "2"] { #expect(next.store.peek(GetIssue(id))?.value?.issue?.title == "b") }
+    try await next.store.flush()
+    try await wait(for: "b", of: "2", in: try process())
+  }
+
   @Test func `S1: another attempt at a sign-out that has failed removes nothing of the next session`() async throws {
     let files = FaultyFileSystem()
     let world = try NormalizedWorld(in: folder.url, fileSystem: files)
