@@ -121,7 +121,7 @@ final class SharedAccount: Sendable {
   }
 
   /// Ends all stores of the account but its owner's, unless it was signed out before. If this is the first sign-out, the
-  /// owner has to remove everything; see ``removeRemains(_:by:)``.
+  /// owner has to remove everything; see ``setRemains(olderThan:)``.
   func signOut(by owner: AnyObject) -> Ended {
     var ended = Ended()
     let actions = state.withLock { state -> [ObjectIdentifier: @Sendable () -> Ended] in

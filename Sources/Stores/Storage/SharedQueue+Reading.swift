@@ -6,7 +6,8 @@ extension SharedQueue {
   /// What the source has for a key, once all work is done. Calls back on this thread if that is known; else when the source
   /// has returned the value, or has not within its limit, on a thread that may block: readers and watchers may stall.
   func read(_ key: Key, then completion: @escaping @Sendable (StorageReading<Value>) -> Void) {
-    let wasOutOfDate = isOutOfDate(key)
+    // Before it is read: what is read may have been removed when that ends.
+    let (wasOutOfDate, remains) = (isOutOfDate(key), account.remains)
     if let pending = pending(key) { return completion(pending) }
     let waiting = Locked<(@Sendable (StorageReading<Value>) -> Void)?>(completion)
     let end: @Sendable (StorageReading<Value>) -> Void = { reading in
@@ -16,7 +17,7 @@ extension SharedQueue {
     let task = Task {
       do {
         let stored = try await truth.read(key)
-        end(self.pending(key) ?? self.result(stored, of: key, wasOutOfDate: wasOutOfDate))
+        end(self.pending(key) ?? self.result(stored, of: key, wasOutOfDate: wasOutOfDate, remains))
       } catch {
         self.onError(error)
         end(.failed)
@@ -60,9 +61,12 @@ extension SharedQueue {
   }
 
   /// What the source had for a key. An invalidation that is made while it is read may not be in that.
-  private func result(_ stored: StoredValue<Value>?, of key: Key, wasOutOfDate: Bool) -> StorageReading<Value> {
+  /// - Parameter remains: What earlier sessions may have had in the source before it was read.
+  private func result(
+    _ stored: StoredValue<Value>?, of key: Key, wasOutOfDate: Bool, _ remains: SharedAccount.Remains
+  ) -> StorageReading<Value> {
     guard var stored else { return .missing }
-    switch account.remains {
+    switch remains {
     case .nothing: break
     case .older(let version): if stored.version < version { return .missing }
     case .everything: return .missing

@@ -282,7 +282,9 @@ extension SharedQueue {
 
   private func take(_ key: Key, of state: inout State) -> Work? {
     // An earlier session might remove what is written now.
-    guard state.removal == nil, account.remains != .everything, let line = state.lines[key], line.running == nil, let job = line.waiting else {
+    guard state.removal == nil, account.remains != .everything, let line = state.lines[key], line.running == nil,
+      let job = line.waiting
+    else {
       return nil
     }
     state.lines[key]?.running = job
@@ -296,7 +298,8 @@ extension SharedQueue {
     busyAction.withLock { $0 }?()
     account.notifySuccessors()
     let version = state.withLock { state -> EntryVersion? in
-      guard state.runningCount == 0, account.remains != .everything, let removal = state.removal, !removal.isRunning else { return nil }
+      guard state.runningCount == 0, account.remains != .everything, let removal = state.removal, !removal.isRunning
+      else { return nil }
       state.removal?.isRunning = true
       state.removal?.isOverdue = false
       return removal.version

@@ -13,21 +13,6 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   typealias Job = AccountStorage<Key, Value>.Job
   typealias Reading = StorageReading<Value>
 
-  enum Work: Sendable {
-    case write(StoredValue<Value>, Key, isResponse: Bool = false)
-    /// Marks what the source of truth has, which may be newer than what memory has.
-    case invalidate(Key)
-    /// Removes what is there. If that fails, what others write later, with greater versions, stays; and so it is with everything.
-    case remove(Key, EntryVersion)
-    /// Removes a value that has expired, unless another process has replaced the one of this version.
-    case expire(Key, EntryVersion)
-    case removeAll(EntryVersion)
-    /// Removes everything, and ends whatever else has opened the source of truth.
-    case signOut(EntryVersion)
-    /// Keeps whether the server has refused the account.
-    case refuse(Bool)
-  }
-
   private struct Handlers {
     var onSignOut: (@Sendable () -> Void)?
     var onBusy: (@Sendable () -> Void)?

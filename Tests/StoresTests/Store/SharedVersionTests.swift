@@ -81,7 +81,8 @@ import Testing
     bag.dispose()
   }
 
-  @Test func `F1: what is saved last stays, though its store is released and has not seen what is there`() async throws {
+  @Test func `F1: what is saved last stays, though its store is released and has not seen what is there`() async throws
+  {
     let ahead = EntryVersion(time: StoreTime.now().microseconds + 3_600_000_000, writer: 1)
     _ = try await SharedTruth(shared).write(
       StoredValue("old", writtenAt: .now(), version: ahead), for: "k", isResponse: false)
