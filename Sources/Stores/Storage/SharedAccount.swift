@@ -45,7 +45,8 @@ final class SharedAccount: Sendable {
     var predecessor: SharedAccount?
     var successor: SharedAccount?
     var onSignOut: [ObjectIdentifier: @Sendable () -> Ended] = [:]
-    var onRemoved: [ObjectIdentifier: @Sendable () -> Void] = [:]
+    /// What is to be begun once no earlier session removes everything any more.
+    var waiting: [ObjectIdentifier: @Sendable () -> Void] = [:]
     /// Keeps this object while it has to remember something.
     var remembered: SharedAccount?
 
@@ -177,15 +178,18 @@ extension SharedAccount {
     }
   }
 
-  /// Calls an action, on any thread, when there may be less in the way of what the owner is to write, until the result is
-  /// disposed.
-  func onRemoved(of owner: AnyObject, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+  /// Whether an earlier session may remove what an owner writes now. If so, calls its action once that is over, on any
+  /// thread, and keeps it until then.
+  func mustWait(_ owner: AnyObject, then action: @escaping @Sendable () -> Void) -> Bool {
+    if remains != .everything { return false }
     let id = ObjectIdentifier(owner)
-    state.withLock { $0.onRemoved[id] = action }
-    return Disposables.create { [weak self] in
-      let released = self?.state.withLock { $0.onRemoved.removeValue(forKey: id) }
-      withExtendedLifetime(released) {}
-    }
+    let old = state.withLock { exchange(&$0.waiting[id], with: action) }
+    withExtendedLifetime(old) {}
+    if remains == .everything { return true }
+    // It was over before the action was there.
+    let unused = state.withLock { $0.waiting.removeValue(forKey: id) }
+    withExtendedLifetime(unused) {}
+    return false
   }
 
   /// Lets the sessions after this one know what is removed; those that find nothing of earlier ones forget these.
@@ -199,7 +203,9 @@ extension SharedAccount {
         )
         withExtendedLifetime(released) {}
       }
-      for action in next.state.withLock({ Array($0.onRemoved.values) }) { action() }
+      if next.remains != .everything {
+        for action in next.state.withLock({ exchange(&$0.waiting, with: [:]) }).values { action() }
+      }
       account = next
     }
   }

@@ -151,7 +151,6 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // Here, not by the store: what was begun continues when that is released.
     account.onSignOut(of: self) { [weak self] in self?.endSignedOut() ?? SharedAccount.Ended() }
       .disposed(by: registration)
-    account.onRemoved(of: self) { [weak self] in self?.beginAll() }.disposed(by: registration)
   }
 
   /// Sets what is called with each notice, on any thread. For a version that was renamed it is asked for the new one:
@@ -276,15 +275,15 @@ extension SharedQueue {
   /// Begins the work of a key, unless some is running, after which it begins by itself.
   func begin(_ key: Key) {
     busyAction.withLock { $0 }?()
-    let work = state.withLock { take(key, of: &$0) }
+    let work = mustWait ? nil : state.withLock { take(key, of: &$0) }
     if let work { Task { await self.run(work, key) } } else { limitWait(for: key) }
   }
 
+  /// Whether all has to wait for an earlier session. What waits keeps the queue, also when its store is released.
+  private var mustWait: Bool { account.mustWait(self) { self.beginAll() } }
+
   private func take(_ key: Key, of state: inout State) -> Work? {
-    // An earlier session might remove what is written now.
-    guard state.removal == nil, account.remains != .everything, let line = state.lines[key], line.running == nil,
-      let job = line.waiting
-    else {
+    guard state.removal == nil, let line = state.lines[key], line.running == nil, let job = line.waiting else {
       return nil
     }
     state.lines[key]?.running = job
@@ -297,9 +296,9 @@ extension SharedQueue {
   func beginRemoval() {
     busyAction.withLock { $0 }?()
     account.notifySuccessors()
+    let mustWait = mustWait
     let version = state.withLock { state -> EntryVersion? in
-      guard state.runningCount == 0, account.remains != .everything, let removal = state.removal, !removal.isRunning
-      else { return nil }
+      guard !mustWait, state.runningCount == 0, let removal = state.removal, !removal.isRunning else { return nil }
       state.removal?.isRunning = true
       state.removal?.isOverdue = false
       return removal.version
@@ -331,6 +330,7 @@ extension SharedQueue {
   /// Begins all that waits, and all that has failed once more, some at a time.
   func beginAll() {
     beginRemoval()
+    if mustWait { return }
     let old = state.withLock { state in
       let keys = state.removal == nil ? state.lines.filter { $0.value.waiting != nil }.map(\.key) : []
       return exchange(&state.backlog, with: keys)

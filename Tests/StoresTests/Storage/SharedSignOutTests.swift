@@ -214,6 +214,24 @@ import Testing
     #expect(try await store().get("k", .cacheOnly).value.value == "new")
   }
 
+  @Test func `S1: what the next session writes during a sign-out is written after it, though its store is released`()
+    async throws
+  {
+    let one = store()
+    await one.save("secret", for: "k")
+    shared.removalGate.hold()
+    let signOut = Task { try await one.signOut() }
+    try await shared.removalGate.held.wait { $0 == 1 }
+    var next: Store<String, String>? = store()
+    weak let released = next
+    save("new", in: next)
+    next = nil
+    try await eventually { released == nil }
+    shared.removalGate.release()
+    try await signOut.value
+    try await shared.wait { $0["k"]?.value == "new" }
+  }
+
   @Test func `S1: the session after the next reads nothing of two sign-outs that have failed`() async throws {
     let one = store()
     await one.save("secret", for: "k")
