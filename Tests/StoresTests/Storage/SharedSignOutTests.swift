@@ -205,7 +205,8 @@ import Testing
     save("new", in: next)
     let read = Task { try await next.get("k", .cacheOnly).value.value }
     #expect(try await read.value == "new")
-    #expect(shared.value("k")?.value == "secret")
+    // Beside another removal, the sign-out may have begun after the next session: then it removes value by value.
+    if removal == "sign-out" { #expect(shared.value("k")?.value == "secret") }
     shared.removalGate.release()
     #expect(await next.flush() == nil)
     _ = await (removing.result, signOut?.result)
